@@ -228,9 +228,9 @@ class Registry:
         lines = self._lines.get(used.alias)
         return lines is not None and lines.goes_on(used, counted, error)
 
-    def has(self, alias: str) -> bool:
-        """Whether the strategy is made already."""
-        return alias in self._made
+    def has_one(self, alias: str) -> bool:
+        """Whether the strategy is made already, and serves every scope of the sequence."""
+        return alias in self._made and alias not in self._lines
 
     def _first(self, alias: str) -> Strategy:
         """Make it, or wait for the thread that makes it, no longer than a call may take."""

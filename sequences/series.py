@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from .changes.apply import apply_change
+from .changes.apply import Planner, apply_change
 from .changes.arguments import check_text, check_whole
 from .changes.line_checks import check_lines
 from .changes.lines import Build, NewLines, book_of
@@ -31,6 +31,7 @@ from .exceptions import InvalidChange
 from .registry import strategies
 from .rows.lines import Line, Lines
 from .services.arguments import check_scope
+from .strategies.lines import ScopeLines
 from .strategies.snapshot import ScopeSnapshot
 from .types import Change, Dated, Scope
 
@@ -56,7 +57,10 @@ def create(sequence: str, scope: str | None, line: Line, *, by: str, reason: str
 
 
 def add_line(sequence: str, scope: str | None, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
-    """Let a line follow the last one: on its `valid_from`, or when that one is used up. Raises what `create` raises."""
+    """Let a line follow the last one: on its `valid_from`, or when that one is used up. Without lines it is the first.
+
+    Raises what `create` raises.
+    """
     return _changed(sequence, scope, _added(line), ChangeRequest("series", by, reason, dry_run))
 
 
@@ -108,10 +112,7 @@ def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         return Plan(before=seen.last, after=seen.last, actions=(book.rows.named(scope, name),))
 
-    try:
-        return apply_change(sequence, _counted(sequence, scope), ChangeRequest("series", by, reason, dry_run), plan)
-    finally:
-        book.read_again(scope)
+    return _apply(book, sequence, scope, ChangeRequest("series", by, reason, dry_run), plan)
 
 
 def _added(line: Line) -> Build:
@@ -145,6 +146,11 @@ def _changed(
         is_same = new.lines.lines == new.before.lines
         return Plan(before=seen.last, after=seen.last, actions=() if is_same else new.actions(note))
 
+    return _apply(book, sequence, scope, request, plan)
+
+
+def _apply(book: ScopeLines, sequence: str, scope: str | None, request: ChangeRequest, plan: Planner) -> Change:
+    """Make a change of the row of a scope, which this process reads anew then."""
     try:
         return apply_change(sequence, _counted(sequence, scope), request, plan)
     finally:

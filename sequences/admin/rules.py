@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -97,7 +98,9 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     try:
         texts = series.preview(place.alias, place.scope, form.line, place=index)
         if "confirmed" in request.POST and form.cleaned_data["shown"] == repr((form.line, texts)):
-            _make(request, place, form, index, is_new=not lines)
+            change = series.add_line if index is None else partial(series.change_line, place=index)
+            why = form.cleaned_data["reason"]
+            change(place.alias, place.scope, form.line, by=request.user.get_username(), reason=why)
             messages.success(request, f"Done. The next numbers are {', '.join(texts)}.")
             return redirect(place.address("line"))
     except (SequenceError, ValueError) as error:
@@ -107,13 +110,3 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     given = {**{name: form.data.get(name, "") for name in form.fields}, "shown": repr((form.line, texts))}
     content |= {"form": _LineForm(given), "texts": texts, "moved": "confirmed" in request.POST}
     return None
-
-
-def _make(request: HttpRequest, place: Place, form: _LineForm, index: int | None, *, is_new: bool) -> None:
-    signed = {"by": request.user.get_username(), "reason": form.cleaned_data["reason"]}
-    if index is not None:
-        series.change_line(place.alias, place.scope, form.line, place=index, **signed)
-    elif is_new:
-        series.create(place.alias, place.scope, form.line, **signed)
-    else:
-        series.add_line(place.alias, place.scope, form.line, **signed)

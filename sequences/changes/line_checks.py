@@ -12,6 +12,7 @@ from typing import Any
 from ..exceptions import InvalidChange, InvalidScope, InvalidSequence
 from ..formats import Format, may_meet
 from ..formats.periods import KINDS
+from ..formats.template import has_letters
 from ..registry import configured, strategies
 from ..rows.lines import Line
 from ..rows.numbers import LARGEST
@@ -173,7 +174,7 @@ def _by_settings(new: NewLines, alias: str) -> Iterator[tuple[str, Format, None]
     """The FORMATs of a sequence, but for bare numbers; of another one, only where it names no scopes."""
     is_own = alias == new.settings.alias
     for form in strategies[alias].naming.forms:
-        is_named = re.search("[^\\W\\d_]", re.sub("{.*?}", "", form.template))
+        is_named = has_letters(form.template)
         is_of_this_scope = is_own and new.scope is None and not form.uses_scope
         if is_named and not is_of_this_scope and (is_own or not form.uses_scope):
             yield f"{alias!r} by its settings", form, None

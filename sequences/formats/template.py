@@ -91,6 +91,11 @@ def problems(template: Template, *, in_periods: bool) -> Iterator[str]:
         yield from _check_problems(template, fields)
 
 
+def has_letters(template: str) -> bool:
+    """Whether texts say by a letter what they number, outside their fields."""
+    return re.search(r"[^\W\d_]", re.sub("{.*?}", "", template)) is not None
+
+
 def text_problems(text: str) -> Iterator[str]:
     """What makes a text unusable that has a value in it, and perhaps the text of the value. Only the first counts."""
     template = Template(text)

@@ -67,8 +67,6 @@ def run_series(command: BaseCommand, options: Options) -> None:
         return
     texts = series.preview(alias, scope, line, place=None if place is None else place - 1)
     change = series.add_line if place is None else partial(series.change_line, place=place - 1)
-    if place is None and not series.lines_of(alias, scope):
-        change = series.create
     command.stdout.write(f"{would_be}{told(change(alias, scope, line, **signed))}; next: {', '.join(texts)}")
 
 

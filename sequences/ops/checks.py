@@ -5,7 +5,6 @@ They read settings, import classes and look at the environment, and never use th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
@@ -19,6 +18,7 @@ from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, shown
 from ..exceptions import InvalidSequence, InvalidText, StorageRefused
 from ..formats import Clash
+from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
 from .prices import prices
@@ -156,7 +156,7 @@ def check_apart(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Chec
     Not asked are those whose FORMAT has {scope}, which may differ, or no letter, as bare numbers say what they number
     nowhere.
     """
-    named = [one for one in _usable() if re.search("[^\\W\\d_]", re.sub("{.*?}", "", one.config.format or ""))]
+    named = [one for one in _usable() if has_letters(one.config.format or "")]
     return [
         Error(
             f"The sequences {one.alias!r} and {other.alias!r} both write {text!r}.",

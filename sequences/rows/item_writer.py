@@ -144,27 +144,8 @@ class ItemWriter(Committer):
         is_new = assignment.values[0] == self.assigner.numbers.start
         self.assigner.scope_list.add(scope, deadline.send, pendings[0], is_new=is_new)
         self._charge(scope, assignment)
-        actions = [assignment.counter] if assignment.counter else []
-        roles = [Role("counter")] if assignment.counter else []
         signs = [new_token() for _ in assignment.pendings]
-        for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
-            request, sign = pending.request, signs[index]
-            if request.item is not None:
-                actions.append(expressions.put_if_absent(self.layout.schema, self.row(scope, request, value, sign)))
-                roles.append(Role("item", index))
-            if request.more:
-                actions += self._following(scope, request, value, sign)
-                roles += [Role("item", index, place) for place in range(1, request.count)]
-            if request.marked:
-                actions.append(self.markers.put(scope, request, value, sign))
-                roles.append(Role("marker", index))
-            if request.also:
-                write = self.answers.writing(value, scope, request.day)
-                actions += [action.wire(value, write) for action in request.also]
-                roles += [Role("also", index, rider) for rider in range(len(request.also))]
-        if assignment.check:
-            actions.append(assignment.check)
-            roles.append(Role("check"))
+        actions, roles = self._actions(scope, assignment, signs)
         single = len(actions) == 1
         token = assignment.token or new_token()
         return PreparedWrite(
@@ -180,6 +161,30 @@ class ItemWriter(Committer):
             first_day=assignment.first_day,
             life=life,
         )
+
+    def _actions(
+        self, scope: Scope, assignment: Assignment, signs: Sequence[str]
+    ) -> tuple[list[Mapping[str, Any]], list[Role]]:
+        """The actions of one write, and what each is for. Each request has a sign of its own."""
+        actions = [assignment.counter] if assignment.counter else []
+        roles = [Role("counter")] if assignment.counter else []
+        for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
+            request, sign = pending.request, signs[index]
+            for place in range(len(request.items)):
+                row = self.row(scope, request, self.answers.value(value, place), sign, place)
+                actions.append(expressions.put_if_absent(self.layout.schema, row))
+                roles.append(Role("item", index, place))
+            if request.marked:
+                actions.append(self.markers.put(scope, request, value, sign))
+                roles.append(Role("marker", index))
+            if request.also:
+                write = self.answers.writing(value, scope, request.day)
+                actions += [action.wire(value, write) for action in request.also]
+                roles += [Role("also", index, rider) for rider in range(len(request.also))]
+        if assignment.check:
+            actions.append(assignment.check)
+            roles.append(Role("check"))
+        return actions, roles
 
     def _charge(self, scope: Scope, assignment: Assignment) -> None:
         """Share out what it cost to find the values, and to have the turn."""
@@ -205,12 +210,6 @@ class ItemWriter(Committer):
         text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
         written = self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)
         return self.layout.with_digest({**item, **written})
-
-    def _following(self, scope: Scope, request: PutRequest, value: int, sign: str) -> Iterator[Mapping[str, Any]]:
-        """The actions that store the items after the first, under the values after the first one."""
-        for place in range(1, request.count):
-            number = self.answers.value(value, place)
-            yield expressions.put_if_absent(self.layout.schema, self.row(scope, request, number, sign, place))
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""

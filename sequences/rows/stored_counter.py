@@ -71,8 +71,7 @@ class StoredCounter:
         self.lives = lives
         self.switch_note = switch_note
         self.wall = wall
-        if self.rows.schema not in lives.schemas or not check_items:
-            lives.schemas = [self.rows.schema, *(lives.schemas if check_items else [])]
+        lives.schemas = list(dict.fromkeys([self.rows.schema, *(lives.schemas if check_items else [])]))
         self.closings = Closings(self.alias, self.rows, wall)
         self.memory = CounterMemory(self.rows, layout, numbers, lives, check_items=check_items)
         self.evidence, self.tallies = self.memory.evidence, self.memory.tallies

@@ -53,7 +53,7 @@ def get_next_value(
     IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
     SequenceContention, SequenceUnavailable and StorageRefused.
     """
-    if idempotency_token is not None or metrics.on or not strategies.has(sequence) or strategies.has_lines(sequence):
+    if idempotency_token is not None or metrics.on or not strategies.has_one(sequence):
         return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date)[0]
     if scope is not None:
         check_scope(scope)

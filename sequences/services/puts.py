@@ -93,11 +93,11 @@ class PutCall:
 
         `make` makes it anew.
         """
-        failed = [
+        failed = {
             one
             for one in self.pendings
             if isinstance(error := one.answer, SequenceError) and strategies.go_on(self.strategy, self.scope, error)
-        ]
+        }
         if not failed:
             return None
         call = make()

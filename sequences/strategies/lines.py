@@ -142,7 +142,8 @@ class ScopeLines:
         if not isinstance(error, LinesChanged | SequenceExhausted):
             return False
         if isinstance(error, LinesChanged):
-            self._known.forget(scope)
+            if self.of(scope).version <= used.config.version:  # else another request of the call has read them anew
+                self._known.forget(scope)
             return self.of(scope).version > used.config.version  # or they are older than the counter: restored
         place = used.config.line
         if place is None or not self.of(scope).follows(place):

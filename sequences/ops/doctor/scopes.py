@@ -182,15 +182,7 @@ def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterato
             remedy="Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit.",
             hand=hand("scope"),
         )
-    warned = seen.strategy.config.warn_on
-    if warned and warned <= datetime.fromtimestamp(seen.strategy.wall(), UTC).date():
-        yield finding(
-            verdict=Verdict.CAREFUL,
-            found=f"the line of its rules comes to its end: a warning was set for {warned}",
-            reason="After its last number, or its last day, every write is refused unless another line follows.",
-            remedy=f"`manage.py sequences series {alias}` lists its lines, and adds one.",
-            hand=hand("scope"),
-        )
+    yield from _end_of_line(seen, finding)
     if seen.frozen and CLOSED not in seen.frozen:  # closed books stay so
         yield finding(
             verdict=Verdict.CAREFUL,
@@ -198,6 +190,19 @@ def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterato
             reason=_frozen_for(seen.frozen, seen.strategy.wall()),
             remedy=f"Run {operator_errors.command('thaw', alias, seen.scope)}.",
             hand=hand("thaw"),
+        )
+
+
+def _end_of_line(seen: ScopeSnapshot, finding: Callable[..., Finding]) -> Iterator[Finding]:
+    """What is said of a line whose warning was set for a day that has come."""
+    alias, warned = seen.strategy.alias, seen.strategy.config.warn_on
+    if warned and warned <= datetime.fromtimestamp(seen.strategy.wall(), UTC).date():
+        yield finding(
+            verdict=Verdict.CAREFUL,
+            found=f"the line of its rules comes to its end: a warning was set for {warned}",
+            reason="After its last number, or its last day, every write is refused unless another line follows.",
+            remedy=f"`manage.py sequences series {alias}` lists its lines, and adds one.",
+            hand=Hand("scope", alias, seen.scope),
         )
 
 
