@@ -39,13 +39,10 @@ def configure(tables: str, settings: Settings) -> Configure:
 @pytest.fixture
 def _index_by_name(configure: Configure) -> Iterator[None]:
     """The table of items has an index by the text `name`. It is deleted at the end, for other tests use it without."""
-    types = [{"AttributeName": one, "AttributeType": kind} for one, kind in (("pk", "S"), ("sk", "N"), ("name", "S"))]
-    keys = [{"AttributeName": "name", "KeyType": "HASH"}]
-    create = {"IndexName": "by_name", "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}}
-    changes = {"AttributeDefinitions": types, "GlobalSecondaryIndexUpdates": [{"Create": create}]}
-    dynamodb.call("update_table", {"TableName": dynamodb.table_name(ITEMS), **changes})
+    table, keys = dynamodb.table_name(ITEMS), {"pk": "S", "sk": "N"}
+    dynamodb.create_table(table, keys, options=dynamodb.TableOptions(indexes={"by_name": {"name": "S"}}))
     yield
-    dynamodb.delete_table(dynamodb.table_name(ITEMS))
+    dynamodb.delete_table(table)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -183,6 +183,7 @@ class TestIdentity:
 
         After a second, if it only did not answer: until then a fresh process knows nothing of what others have given.
         """
+        put_some("sort-key", f"{scope}-2", 1)  # the first number of all stores the rules, and asks for that
         asked = 0
         send = dynamodb.call
 
