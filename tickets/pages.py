@@ -25,6 +25,7 @@ from tickets import addresses, validators
 from tickets.access.checks import Need, User, admit, hiding
 from tickets.exceptions import TicketMoved
 from tickets.forms import ServiceForm
+from tickets.lists.filters import CHANGED
 from tickets.types import Order
 
 READ, FORM = ("GET", "HEAD"), ("GET", "HEAD", "POST")  # the methods of a page
@@ -71,7 +72,7 @@ def asked_for(request: HttpRequest) -> dict[str, Any]:
     """Which tickets the address of a page asks for, and in which order. Fields of a form that are empty ask nothing."""
     given = {name: [value for value in values if value] for name, values in request.GET.lists()}
     asked = {name: values if name == "status" else values[-1] for name, values in given.items() if values}
-    order = Order.OLDEST if asked.get("order") == Order.OLDEST else Order.NEWEST
+    order = asked.get("order") if asked.get("order") in {Order.OLDEST, CHANGED} else Order.NEWEST
     return {**{name: value for name, value in asked.items() if name in validators.FILTER}, "order": order}
 
 
@@ -79,7 +80,7 @@ def shown(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What a page shows of the filters of its list.
 
     `filters` has the name of each, what it wants, and the query of the list without it; `kept` what the form of the
-    page does not ask, but keeps; `asked` the query of the list; `order` its order.
+    page does not ask, but keeps; `asked` the query of the list as a file; `order` its order.
     """
     wanted = {name: value for name, value in asked.items() if name in validators.FILTER}
     filters = [
@@ -87,7 +88,9 @@ def shown(asked: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in wanted.items()
     ]
     kept = {name: value for name, value in asked.items() if name not in IN_FORM and value != Order.NEWEST}
-    return {"filters": filters, "kept": kept, "asked": query_of(asked), "order": asked.get("order")}
+    order = asked.get("order")
+    of_file = query_of(asked, without="order" if order == CHANGED else "")  # it has all tickets, by their numbers
+    return {"filters": filters, "kept": kept, "asked": of_file, "order": order}
 
 
 def query_of(asked: Mapping[str, Any], *, without: str = "") -> str:

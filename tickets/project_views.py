@@ -10,7 +10,7 @@ from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, actions_of, has_permission, in_sight, require_project_in_sight, seen_by
 from tickets.forms import ServiceForm
-from tickets.lists.filters import TicketFilter
+from tickets.lists.filters import CHANGED, TicketFilter
 from tickets.pages import FORM, asked_for, author, door, form_page, shown
 from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
 from tickets.tables import ROWS_AT_ONCE
@@ -53,12 +53,15 @@ def project_new(request: HttpRequest) -> HttpResponse:
 
 @door(Action.READ)
 def project(request: HttpRequest, key: ProjectKey) -> HttpResponse:
-    """A project with its tickets, newest first; or those that its address asks for."""
+    """A project with its tickets, newest first; or those that its address asks for, in its order."""
     found = selectors.get_project(key)
     asked = asked_for(request)
     where, order = TicketFilter.of({name: value for name, value in asked.items() if name != "order"}), asked["order"]
-    cursor = request.GET.get("cursor")
-    page = selectors.list_tickets(key, where=where, order=order, cursor=cursor, whole=False, look_at=ROWS_AT_ONCE)
+    if order == CHANGED:
+        page = selectors.list_changed(key, where=where)
+    else:
+        cursor = request.GET.get("cursor")
+        page = selectors.list_tickets(key, where=where, order=order, cursor=cursor, whole=False, look_at=ROWS_AT_ONCE)
     page = in_sight(page, request.user)
     content = {"project": found, "page": page, "may": actions_of(request.user, key), "token": new_token()}
     return render(request, "tickets/project.html", {**content, "where": where, "statuses": [*Status], **shown(asked)})

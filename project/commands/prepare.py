@@ -46,7 +46,6 @@ def main() -> int:
         with one_at_a_time():
             call_command("migrate", verbosity=0, interactive=False)
             prepare_tables(in_development=in_development)
-            call_command("index_projects", verbosity=0)
             if in_development:
                 call_command("load_samples", verbosity=0)
             if password:

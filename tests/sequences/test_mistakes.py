@@ -39,8 +39,8 @@ def configure(tables: str, settings: Settings) -> Configure:
 @pytest.fixture
 def _index_by_name(configure: Configure) -> Iterator[None]:
     """The table of items has an index by the text `name`. It is deleted at the end, for other tests use it without."""
-    table, keys = dynamodb.table_name(ITEMS), {"pk": "S", "sk": "N"}
-    dynamodb.create_table(table, keys, options=dynamodb.TableOptions(indexes={"by_name": {"name": "S"}}))
+    table, by_name = dynamodb.table_name(ITEMS), dynamodb.TableOptions(indexes={"by_name": {"name": "S"}})
+    dynamodb.create_table(table, {"pk": "S", "sk": "N"}, options=by_name)
     yield
     dynamodb.delete_table(table)
 

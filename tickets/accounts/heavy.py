@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from tickets.accounts.throttles import Verdict, take
+from tickets.lists.filters import CHANGED
 
 EXPORT, SEARCH, LONG = 100, 20, 5
 """How many requests a whole list, a list with a filter, and a page of 100 entries and more count for."""
@@ -23,7 +24,7 @@ LISTS = {
     *("tickets:project", "tickets:find", "sales:order_list", "sales:invoice_year"),
 }
 """The names of the addresses that are heavy, and of those that may be."""
-PLAIN = {"archived", "cursor", "limit", "order"}  # parameters that are no filters
+PLAIN = {"archived", "cursor", "limit", "order"}  # parameters that are no filters; but one order looks at many tickets
 AGAIN_SECONDS = 1
 
 _under_way: Counter[str] = Counter()
@@ -35,7 +36,8 @@ def weight(request: HttpRequest) -> int:
     name = request.resolver_match.view_name if request.resolver_match else ""
     if request.method not in {"GET", "HEAD"} or name not in LISTS:
         return ALWAYS.get(name, 1)
-    if any(any(values) for parameter, values in request.GET.lists() if parameter not in PLAIN):
+    filtered = any(any(values) for parameter, values in request.GET.lists() if parameter not in PLAIN)
+    if filtered or request.GET.get("order") == CHANGED:
         return SEARCH
     return LONG if len(request.GET.get("limit", "")) > 2 else 1
 

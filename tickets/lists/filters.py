@@ -13,6 +13,7 @@ from tickets.types import Status, Ticket
 
 # How far the clocks of two web servers may be apart, and how long a ticket may take to get its number.
 CLOCKS = timedelta(minutes=1)
+CHANGED = "changed"  # an order of pages alone: what changed last comes first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

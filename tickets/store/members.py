@@ -179,21 +179,3 @@ def _registered(entries: list[Row]) -> Iterator[Row]:
 def _rows_in_register(partitions: list[str]) -> dict[str, Row]:
     places = {place_in_register(renames.key(partition)): partition for partition in partitions}
     return {places[row["sk"]]: row for row in ROWS.get_many([(REGISTER, place) for place in places], ENTRY)}
-
-
-def index_project(row: Row) -> None:
-    """Make the entries of a project that was made before there were members, from its row in the register."""
-    partition = str(row.get("partition", row["key"]))
-    change = new_token()
-    actions: list[Action] = [
-        setting(partition, PROJECT_ROW, {"open": Opening.FILE.value}, condition="attribute_not_exists(#open)"),
-        setting(REGISTER, place_in_register(row["key"]), {"open": Opening.FILE.value}),
-        listing(partition, Opening.FILE),
-    ]
-    request = transaction([action.wire() for action in actions], request_token=change)
-    try:
-        write_once("transact_write_items", request, token=change)
-    except WriteCancelled as cancelled:
-        require_failed_condition(cancelled)  # it has them: another process was faster, or somebody has changed it
-    finally:
-        accesses.forget()

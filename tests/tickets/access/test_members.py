@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -292,34 +291,20 @@ class TestLists:
         ]
 
     def test_projects_from_before_stay_open(self, shared: Project, program: Program, settings: Settings) -> None:
-        """A project that never had members is read and filed by everybody; a command puts it on their lists."""
+        """A project that never had members is read and filed by everybody. Its first change puts it on their lists."""
         forget_members("ABC")
         stranger = program("stranger")
         assert stranger.get("/api/projects/ABC/").json()["open"] == "file"
         assert stranger.post("/api/projects/ABC/tickets/", NEW_TICKET).status_code == 201
         assert stranger.patch("/api/tickets/ABC-1/", {"version": 1, "title": "x"}).status_code == 403
         assert self.keys(stranger) == []
-        for _ in range(2):
-            call_command("index_projects", verbosity=0)
-            assert self.keys(stranger) == ["ABC"]
-        set_member("ABC", "owner", role="owner", by="staff")
-        assert roles() == {"owner": "owner"}
-
-    def test_a_project_from_before_is_listed_when_it_changes(self, shared: Project, program: Program) -> None:
-        """A project that never had members comes onto the lists with its first change, too."""
-        forget_members("ABC")
         project_services.update_project("ABC", changes={"name": "Letters"}, by="staff")
-        call_command("index_projects", verbosity=0)
-        assert self.keys(program("stranger")) == ["ABC"]
+        assert self.keys(stranger) == ["ABC"]
 
-    @pytest.mark.parametrize("first", [False, True])
-    def test_a_project_from_before_can_be_closed(self, shared: Project, program: Program, first: bool) -> None:
-        """A project that never had members is closed and renamed like any other, listed or not."""
+    def test_a_project_from_before_can_be_closed(self, shared: Project, program: Program) -> None:
+        """A project that never had members is closed and renamed like any other."""
         forget_members("ABC")
-        if first:
-            call_command("index_projects", verbosity=0)
         changed = project_services.update_project("ABC", changes={"open": "no", "key": "XYZ"}, by="staff")
         assert changed.open is Opening.NO
-        call_command("index_projects", verbosity=0)
         assert self.keys(program("stranger")) == []
         assert program("stranger").get("/api/projects/XYZ/").status_code == 404

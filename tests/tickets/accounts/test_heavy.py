@@ -79,8 +79,9 @@ def test_pages_with_a_filter_count_too(browser: Client, program: APIClient) -> N
     """A page with a filter takes as much from the same rate; one without takes nothing."""
     assert not browser.get(PAGE).has_header("RateLimit")
     assert not browser.get(f"{PAGE}?text=&status=").has_header("RateLimit")
-    assert browser.get(f"{PAGE}?text=x")["RateLimit"].startswith(f'"user";r={6000 - heavy.SEARCH};')
-    assert program.get("/api/projects/")["RateLimit"].startswith(f'"user";r={6000 - heavy.SEARCH - 1};')
+    for times, asked in enumerate(("text=x", "order=changed"), 1):
+        assert browser.get(f"{PAGE}?{asked}")["RateLimit"].startswith(f'"user";r={6000 - times * heavy.SEARCH};')
+    assert program.get("/api/projects/")["RateLimit"].startswith(f'"user";r={6000 - 2 * heavy.SEARCH - 1};')
 
 
 def test_searches_of_all_projects_count(browser: Client) -> None:

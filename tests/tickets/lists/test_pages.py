@@ -13,6 +13,7 @@ from sequences import put_next
 from tests.tickets.lists.conftest import BEGAN, LARGE, Asked, row
 from tests.tickets.support import places
 from tickets import moves, project_services, selectors, services
+from tickets.cursors import PAGE_SIZE
 from tickets.exceptions import InvalidInput, ProjectNotFound
 from tickets.lists.filters import TicketFilter
 from tickets.tables import MOST_QUERIES, MOST_ROWS, ROWS_AT_ONCE
@@ -324,6 +325,22 @@ class TestProjectPage:
             ("order", "oldest"),
         ]
 
+    def test_what_changed_last_comes_first(self, browser: Client, seven: None) -> None:
+        """The page goes by the last change, also with a filter. A file of it has all tickets, by their numbers."""
+        services.update_ticket(TicketKey(project="ABC", number=3), version=1, changes={"title": "y"}, by="ann")
+        page = browser.get("/ABC/?order=changed")
+        assert numbers(page.context["page"]) == [3, 7, 6, 5, 4, 2, 1]
+        assert "At most 50 tickets: those that changed last." in page.content.decode()
+        assert numbers(browser.get("/ABC/?order=changed&label=odd").context["page"]) == [3, 7, 5, 1]
+        assert "order" not in page.context["asked"]
+
+    def test_the_last_changes_of_a_large_project(self, browser: Client, projects: None) -> None:
+        """They are those of its newest tickets, and the page says so."""
+        page = browser.get("/LARGE/?order=changed")
+        assert len(page.context["page"].results) == PAGE_SIZE
+        assert f"of LARGE-{LARGE - ROWS_AT_ONCE + 1} and newer." in page.content.decode()
+        assert "cursor" not in page.content.decode()
+
     def test_a_page_says_how_far_it_has_looked(self, browser: Client, projects: None) -> None:
         """A filtered page that did not look at all tickets says at which one it stopped."""
         assert "Looked down to LARGE-" in browser.get("/LARGE/?reporter=ann").content.decode()
@@ -342,15 +359,15 @@ class TestProjectPage:
         page = browser.get("/LARGE/?reporter=nobody").content.decode()
         assert f"no such tickets down to LARGE-{LARGE - ROWS_AT_ONCE + 1}" in page
 
-    @pytest.mark.parametrize("address", ["/LARGE/", "/LARGE/?label=rare", "/LARGE/?status=open", "/LARGE/?text=zebra"])
+    @pytest.mark.parametrize("asks", ["", "label=rare", "status=open", "text=zebra", "order=changed"])
     def test_a_page_costs_two_requests(
-        self, still: None, browser: Client, projects: None, asked: Asked, address: str
+        self, still: None, browser: Client, projects: None, asked: Asked, asks: str
     ) -> None:
         """The project and one query, whatever the filter and whether any ticket meets it."""
         browser.get("/SMALL/")
         browser.get("/LARGE/new/")  # the process remembers who may see it
         asked.reads = 0
-        assert browser.get(address).status_code == 200
+        assert browser.get(f"/LARGE/?{asks}").status_code == 200
         assert asked.reads == 2
 
     def test_an_empty_project_costs_two_requests(
