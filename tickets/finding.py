@@ -37,7 +37,7 @@ READ: Mapping[str, tuple[str, str, Callable[[Any], object]]] = {
 
 
 def path_of(typed: str) -> str:
-    """The path of the page that is meant, in any spelling. Raises NotFound for what can be nothing. No read."""
+    """The path of the page that is meant, in any spelling. Raises NotFound for what is none. Costs `sales.find`."""
     try:
         found = sales.find(typed)
     except InvoiceNotFound:
@@ -50,8 +50,8 @@ def path_of(typed: str) -> str:
 def path_for(typed: str, person: Person) -> str | None:
     """The path of the page that a person means; None for words, and for a key of no project that they may see.
 
-    Raises NotFound for what can only be the text of an order or an invoice, and is none. No read; two for what could
-    be the key of a project.
+    Raises NotFound for what can only be the text of an order or an invoice, and is none. Cost: `sales.find`,
+    and two reads for what could be the key of a project.
     """
     try:
         path = path_of(typed)

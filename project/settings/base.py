@@ -45,6 +45,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "START": 1001,
         "MAXIMUM": 10**15 - 1,  # the address of an order has at most 15 digits
         "FORMAT": "ORD-{value}",
+        "SERIES": "sequences",
         "OPTIONS": {
             "counter_table": "sales",
             "text_name": "text",
@@ -56,9 +57,11 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "TABLE": "sales",
         "PERIOD": "year",
         "FORMAT": "INV-{period}-{value:06d}-{check:damm}",
+        "SERIES": "sequences",
         "DIGEST": "digest",
         "OPTIONS": {
             "counter_table": "sales",
+            "partition": "{sequence}#{period}#{scope}",  # the page of a year reads it: no rule changes PERIOD
             "text_name": "text",
         },
     },

@@ -83,6 +83,8 @@ def _out_of_place(new: NewLines, place: int) -> Iterator[str]:
     line, kind = new.lines.lines[place], new.settings.period.kind
     if kind == "never" and new.period(line).kind != kind:
         yield f"period is {line.period!r}; the sequence has no PERIOD, so that its items have no place for one"
+    elif "partition" in new.settings.options and new.period(line).kind != kind:
+        yield f"period is {line.period!r}; it must be {kind!r}: the option 'partition' says where its items are found"
     if place == 0:
         if line.valid_from:
             yield "valid_from must be left out: the first line begins at once"

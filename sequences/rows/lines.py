@@ -70,7 +70,7 @@ class Line:
         kind = self.period or settings.period.kind
         options = dict(settings.options)
         if kind == "never" and settings.period.kind != "never":
-            options["partition"] = options.get("partition", "{sequence}#{period}#{scope}").replace("{period}", "")
+            options["partition"] = "{sequence}##{scope}"
         format_ = self.format or settings.format
         before = (settings.format, *settings.also_read) if kind == settings.period.kind else ()
         read = dict.fromkeys((*self.former, *before))

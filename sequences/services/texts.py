@@ -41,20 +41,23 @@ def format_value(
 
 
 def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
-    """Read a text as people type it: in any case, with white space, without the zeros before the value. No request.
+    """Read a text as people type it: in any case, with white space, without the zeros before the value.
 
-    It is read by FORMAT, and otherwise by the first of ALSO_READ that reads it. In a sequence with SERIES it is read by
-    the lines of the `scope`, and without one by all lines, if need be: one query for a hundred scopes. That says
-    nothing about whether the value was handed out. Raises InvalidSequence, and InvalidText, which says what is wrong:
-    another form, a scope that cannot be, a date that does not exist, a value that the sequence never gives, or a wrong
-    check digit.
+    It is read by FORMAT, and otherwise by the first of ALSO_READ that reads it. That says nothing about whether the
+    value was handed out. In a sequence with SERIES it is read by the lines of the `scope`; where it names none, and
+    nothing else reads the text, by those of all scopes.
+    Cost: no request. With SERIES a process reads the lines of a scope once an hour, and those of all scopes at most
+    every 30 seconds, by one query for a hundred scopes; a text by a line that another process made may wait for that.
+    Raises InvalidSequence, and InvalidText, which says what is wrong: another form, a scope that cannot be, a date that
+    does not exist, a value that the sequence never gives, or a wrong check digit.
     """
     return readings(text, sequence, scope)[0]
 
 
 def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]:
-    """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Raises as `parse`. No request."""
-    found = _by_lines(text, sequence, scope) or _by_settings(text, sequence, scope)
+    """What a text may say, by FORMAT and by each of ALSO_READ: at least one thing. Costs and raises as `parse`."""
+    book = strategies.lines(sequence)
+    found = (book and book.texts.of(text, scope)) or _by_settings(text, sequence, scope)
     try:
         for parsed in found:
             check_scope(parsed.scope)
@@ -63,20 +66,13 @@ def readings(text: str, sequence: str, scope: str | None = None) -> list[Parsed]
     return found
 
 
-def _by_lines(text: str, sequence: str, scope: str | None, *, everywhere: bool = False) -> list[Parsed]:
-    from ..strategies.lines import readings  # strategies are imported when a sequence is used
-
-    book = strategies.lines(sequence)
-    return list(readings(book, text, scope, everywhere=everywhere)) if book else []
-
-
 def _by_settings(text: str, sequence: str, scope: str | None) -> list[Parsed]:
-    """What a text says by the settings; where they do not read it and no scope is named, by the lines of all scopes."""
+    """What a text says by the settings; where they do not read it and no scope is named, by the lines of any scope."""
     try:
         return strategies[sequence].naming.readings(text)
     except InvalidText:
-        found = _by_lines(text, sequence, scope, everywhere=True) if scope is None else []
-        if not found:
+        book = strategies.lines(sequence)
+        if not (book and scope is None and (found := book.texts.of_any(text))):
             raise
         return found
 

@@ -6,40 +6,34 @@ condition has their version. So a number costs the same with lines as without.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import lru_cache, partial
-from typing import Any
 
 from django.utils.module_loading import import_string
 
-from ..commit.requests import Pending
-from ..commit.retries import new_token, read
-from ..dynamodb import expressions
-from ..exceptions import (
-    InvalidSequence,
-    InvalidText,
-    NotWritten,
-    SequenceError,
-    SequenceExhausted,
-    WriteCancelled,
-)
+from ..commit.retries import read
+from ..exceptions import InvalidSequence, InvalidText, SequenceError, SequenceExhausted
 from ..formats import Parsed
-from ..rows.layout import Send
 from ..rows.line_rows import LineRows
 from ..rows.lines import Lines, LinesChanged, check_period
-from ..rows.lru import LRU, SCOPES_CHECKED
-from ..rows.scope_list import ScopeList
-from ..types import Change, Counter, Dated, Scope, parted
+from ..rows.lru import LRU, SCOPES_CHECKED, SCOPES_REMEMBERED
+from ..types import Counter, Dated, Scope, parted
 from .base import Strategy
+from .first_look import FirstLook
 from .scopes import CounterScopes
 
 READ_AGAIN_SECONDS = 3600.0
 """After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
+READ_ALL_SECONDS = 30.0
+"""After which the lines of all scopes are read anew, for a text that none of them reads."""
 MOST_STRATEGIES = 1024  # of about 12 KB each
+
+WithLines = tuple[str | None, Lines]  # a scope, and its lines
 
 
 class ScopeLines:
@@ -57,6 +51,8 @@ class ScopeLines:
             raise InvalidSequence(f"{where}: START by Regions does not go together with rules for each scope.")
         self._strategy: Strategy = weakref.proxy(strategy)
         self.rows = LineRows(config)
+        self.clock = strategy.timing.clock
+        self.texts = LineTexts(self)
         self._known: LRU[tuple[Lines, float]] = LRU(SCOPES_CHECKED)
         self._used_up: LRU[tuple[int, int]] = LRU(SCOPES_CHECKED)  # the version of lines, and the last that is
         self._made = lru_cache(MOST_STRATEGIES)(self._make)
@@ -68,6 +64,7 @@ class ScopeLines:
         """Read all lines again, and forget what the strategies remember."""
         self._known.clear()
         self._used_up.clear()
+        self.texts.forget()
         for strategy in list(self._all):
             strategy.forget()
 
@@ -78,23 +75,24 @@ class ScopeLines:
 
     def of(self, scope: str | None) -> Lines:
         """The lines of a scope. One read, once in a process."""
-        found, clock = self._known.get(scope), self._strategy.timing.clock
-        if found is None or clock() - found[1] > READ_AGAIN_SECONDS:
-            at = clock()
+        found = self._known.get(scope)
+        if found is None or self.clock() - found[1] > READ_AGAIN_SECONDS:
+            at = self.clock()
             found = self.rows.of(scope, partial(read, deadline=self._strategy.deadline())), at
             self._known.put(scope, found)
         return found[0]
 
     def read_again(self, scope: str | None) -> None:
-        """Read the lines of a scope anew when they are used next."""
+        """Read the lines of a scope anew when they are used next, and those of all scopes for a text."""
         self._known.forget(scope)
+        self.texts.forget()
 
     def read_many(self, scopes: Iterable[str | None]) -> None:
         """Read the lines of at most a hundred scopes that are not known. One request."""
-        clock, send = self._strategy.timing.clock, partial(read, deadline=self._strategy.deadline())
+        send = partial(read, deadline=self._strategy.deadline())
         unknown = [scope for scope in scopes if self._known.get(scope) is None]
         for scope, lines in self.rows.of_many(unknown, send).items():
-            self._known.put(scope, (lines, clock()))
+            self._known.put(scope, (lines, self.clock()))
 
     def shown(self, counter: Counter) -> Counter:
         """A counter of a list with what is used of its own lines."""
@@ -198,19 +196,56 @@ class ScopeLines:
         return made
 
 
+@dataclass(slots=True)
+class _Known:
+    """The scopes with lines, and when they were read."""
+
+    scopes: tuple[WithLines, ...] = ()
+    at: float = -math.inf
+
+
+class LineTexts:
+    """Reads texts by the lines of one sequence's scopes."""
+
+    def __init__(self, book: ScopeLines) -> None:
+        self._book: ScopeLines = weakref.proxy(book)
+        self.forget()
+
+    def forget(self) -> None:
+        """Read the lines of all scopes anew when a text needs them."""
+        self._known = _Known()  # what is being read meanwhile goes into the former one
+
+    def of(self, text: str, scope: str | None) -> list[Parsed]:
+        """What a text says by the lines of a scope; empty where none reads it."""
+        return list(self._said(text, [(scope, self._book.of(scope))]))
+
+    def of_any(self, text: str) -> list[Parsed]:
+        """What a text says by the lines of any scope; empty where none reads it.
+
+        The lines of up to SCOPES_REMEMBERED scopes are kept. For a text that none of them reads they are read anew, by
+        one query for a hundred scopes, at most every READ_ALL_SECONDS. For so long a text by a line that another
+        process made may not be read. Of more scopes none is kept: each such text costs these queries.
+        """
+        known, now = self._known, self._book.clock()
+        said = list(self._said(text, known.scopes))
+        if said or now - known.at <= READ_ALL_SECONDS:
+            return said
+        scopes = tuple(self._book.rows.every())
+        if len(scopes) <= SCOPES_REMEMBERED:
+            known.scopes, known.at = scopes, now
+        return list(self._said(text, scopes))
+
+    def _said(self, text: str, scopes: Iterable[WithLines]) -> Iterator[Parsed]:
+        for scope, lines in scopes:
+            for strategy in by_each(self._book, scope, lines):
+                with suppress(InvalidText):
+                    yield from (replace(one, scope=scope) for one in strategy.naming.readings(text))
+
+
 def by_each(book: ScopeLines, scope: str | None, lines: Lines) -> Iterator[Strategy]:
     """The strategy by each line of a scope, the last one first, to read with."""
     today = book.day()
     return (book.at(scope, lines, place, today) for place in reversed(range(len(lines))))
-
-
-def readings(book: ScopeLines, text: str, scope: str | None, *, everywhere: bool) -> Iterator[Parsed]:
-    """What a text says by the lines of a scope, or by all lines of the sequence; nothing where none reads it."""
-    scopes = book.rows.every() if everywhere else iter([(scope, book.of(scope))])
-    for named, lines in scopes:
-        for strategy in by_each(book, named, lines):
-            with suppress(InvalidText):
-                yield from (replace(one, scope=named) for one in strategy.naming.readings(text))
 
 
 class _Scopes(CounterScopes):
@@ -238,63 +273,3 @@ class _Scopes(CounterScopes):
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         return self._lines.shown(super().one(listed))
-
-
-class FirstLook(ScopeList):
-    """A list of scopes that also moves the counter to where the range of a line begins, before its first number."""
-
-    def __init__(self, strategy: Strategy, keep: bool, before_range: int) -> None:
-        super().__init__(strategy.history, keep=keep)
-        self._strategy = weakref.proxy(strategy)
-        self._before_range = before_range
-        self._begun: LRU[bool] = LRU(SCOPES_CHECKED)
-
-    def forget(self) -> None:
-        super().forget()
-        self._begun.clear()
-
-    def add(self, scope: Scope, send: Send, charged: Pending[Any], *, is_new: bool = False) -> None:
-        """List a scope, and begin the range of its line. One read more in each process, and one write in all."""
-        super().add(scope, send, charged, is_new=is_new)
-        if self._begun.get(scope):
-            return
-        has_moved = False
-        while (last_value := self._last_value(scope, send)) is None or last_value < self._before_range:
-            has_moved = self._begin(scope, last_value, send)
-        self._begun.put(scope, True)
-        if has_moved and not self._strategy.supports_reserve:  # it has its numbers by the counter of before
-            raise NotWritten("The range of a line has begun: the write is prepared again.")
-
-    def _last_value(self, scope: Scope, send: Send) -> int | None:
-        last_value: int | None = self._strategy.counter.state(scope, send).last_value
-        return last_value
-
-    def _begin(self, scope: Scope, last_value: int | None, send: Send) -> bool:
-        """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap.
-
-        Returns False after a lost race.
-        """
-        strategy, counter, token = self._strategy, self._strategy.counter, new_token()
-        row = counter.row(self._before_range, token)
-        advance = counter.guarded(
-            expressions.advance_counter(counter.table, counter.key(scope), row, seen=last_value, drops=True)
-        )
-        plain, period = parted(scope)
-        change = Change(
-            sequence=strategy.alias,
-            scope=plain,
-            period=period,
-            kind="series",
-            by="sequences",
-            at=datetime.fromtimestamp(strategy.wall(), UTC),
-            reason=f"The next line begins at {self._before_range + strategy.numbers.step}.",
-            before=last_value,
-            after=self._before_range,
-        )
-        actions = [advance, strategy.history.put(change, token)]
-        try:
-            send("transact_write_items", expressions.transaction(actions, request_token=token))
-        except WriteCancelled:
-            return False
-        counter.evidence.note(scope, self._before_range)  # so that a remembered counter is read again
-        return True

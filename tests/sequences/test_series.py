@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import date, timedelta
 from typing import Any
 
@@ -57,6 +57,7 @@ from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
 from sequences.series import Line
+from sequences.strategies import lines as strategies_by_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
 from tests.sequences.support import Processes, Wire, tables_of
@@ -278,6 +279,14 @@ class TestRefused:
         with pytest.raises(InvalidChange, match=said):
             series.create("transactional", scope, line, **WHO)
         assert series.lines_of("transactional", scope) == ()
+
+    def test_items_that_others_find(self, scope: str, settings: Any) -> None:
+        """Where the settings say in which partition the items of a period are, a line has the same PERIOD."""
+        changed = {**SEQUENCES["invoices"], "OPTIONS": {"partition": "{sequence}#{period}#{scope}"}}
+        settings.SEQUENCES = {**SEQUENCES, "invoices": changed}
+        with pytest.raises(InvalidChange, match="period is 'month'; it must be 'year'"):
+            series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="year"), **WHO)
 
     def test_texts_of_another_scope(self, scope: str) -> None:
         """A FORMAT by which another scope could have the same text is refused; with ranges apart it is not."""
@@ -617,6 +626,42 @@ class TestCost:
             sent = [one for one in wire.operations if one != "Query"]  # the blocks of other tests look around
             costs.append((sent, [(one.write_units, one.read_units) for one in made]))
         assert costs[0] == costs[1]
+
+    def test_texts_of_any_scope(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process keeps the lines of all scopes for texts: what none reads costs one query in 30 seconds at most."""
+
+        def cost(text: str, *, is_read: bool) -> int:
+            wire.clear()
+            with nullcontext() if is_read else pytest.raises(InvalidText):
+                assert parse(text, "transactional").scope == scope
+            return sum("#series#transactional" in str(sent.body) for sent in wire.sent)
+
+        monkeypatch.setattr(strategies_by_lines, "READ_ALL_SECONDS", 1e9)
+        with pytest.raises(InvalidText):
+            parse("nothing", "transactional")
+        assert cost("nothing", is_read=False) == 0
+        with elsewhere():
+            series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        assert cost(f"{scope}/1", is_read=False) == 0
+        monkeypatch.setattr(strategies_by_lines, "READ_ALL_SECONDS", -1.0)
+        assert [cost(f"{scope}/1", is_read=True) for _ in range(2)] == [1, 0]
+        assert cost("nothing", is_read=False) == 1
+
+    def test_texts_of_a_line_of_this_process(self, scope: str) -> None:
+        """The process that makes a line reads its texts at once, whatever it has kept."""
+        with pytest.raises(InvalidText):
+            parse(f"{scope}/1", "transactional")
+        series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        assert parse(f"{scope}/1", "transactional").scope == scope
+
+    def test_texts_of_very_many_scopes(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+        """More lines than a process keeps are read for each text, and none of them is missed."""
+        monkeypatch.setattr(strategies_by_lines, "SCOPES_REMEMBERED", 0)
+        series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        for _ in range(2):
+            wire.clear()
+            assert parse(f"{scope}/1", "transactional").scope == scope
+            assert "#series#transactional" in str([sent.body for sent in wire.sent if sent.operation == "Query"])
 
     def test_a_sequence_without_series(self, scope: str, wire: Wire) -> None:
         """Its writes say nothing of lines."""

@@ -1,6 +1,7 @@
 """The fixtures of this room's tests: people, projects, and faults of the store."""
 
 import gc
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -100,6 +101,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time stands still for what a process remembers for some seconds: no slow machine makes it read that again."""
     for memory in ("tickets.access.memory", "tickets.renames"):
         monkeypatch.setattr(f"{memory}.monotonic", lambda: 0.0)
+    monkeypatch.setattr("sequences.strategies.lines.READ_ALL_SECONDS", math.inf)
 
 
 @pytest.fixture

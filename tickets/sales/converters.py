@@ -3,9 +3,7 @@
 from django.urls import register_converter
 from django.urls.converters import IntConverter
 
-from sequences import parse
 from tickets.converters import NumberConverter
-from tickets.sales.selectors import ORDERS
 
 
 class AnyOrderConverter(NumberConverter):
@@ -13,9 +11,9 @@ class AnyOrderConverter(NumberConverter):
 
     regex = f"{NumberConverter.regex}|[A-Za-z][^/]{{1,40}}"
 
-    def to_python(self, value: str) -> int:
-        """The number. Another text is not found: InvalidText is a ValueError."""
-        return super().to_python(value) if value.isdecimal() else parse(value, ORDERS).value
+    def to_python(self, value: str) -> int | str:  # type: ignore[override]
+        """The number, or the text, which the view reads: rules that are stored may say how."""
+        return super().to_python(value) if value.isdecimal() else value
 
 
 class YearConverter(IntConverter):

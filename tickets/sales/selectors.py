@@ -13,6 +13,7 @@ import sequences
 from sequences import get_last_value, parse
 from sequences.changes import history
 from sequences.exceptions import InvalidText
+from sequences.registry import strategies
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
@@ -27,22 +28,22 @@ ORDERS = "orders"
 INVOICES = "invoices"
 
 
-def order_number(text: str) -> int:
-    """The number in the text of an order, in any spelling that people use. Raises OrderNotFound for another text."""
+def order_number(named: int | str) -> int:
+    """The number, or the one in the text of an order, in any spelling. Raises OrderNotFound for another text."""
     try:
-        return parse(text, ORDERS).value
+        return named if isinstance(named, int) else parse(named, ORDERS).value
     except InvalidText as error:
-        raise OrderNotFound(text) from error
+        raise OrderNotFound(named) from error
 
 
 def find(text: str) -> int | str:
     """What people go to by this text: the number of an order, or the text of an invoice as it is written.
 
-    Raises NotFound for any other text. No read.
+    Raises NotFound for any other text. It reads the rules alone, now and then (see `parse`).
     """
     try:
-        return parse(text, ORDERS).value
-    except InvalidText:
+        return order_number(text)
+    except OrderNotFound:
         with _read_as_invoice(text):
             return parse(text, INVOICES).text
 
@@ -129,7 +130,8 @@ def list_invoices(
     given = None if at and not at.backwards else get_last_value(INVOICES, period=str(year))
     found = store.find(name, at, limit, attributes)
     newest = max([given or 0, *(row["sk"] for row in found.rows[:1])]) if found.begins is None else found.begins - 1
-    gaps = tuple(_missing(found, newest))
+    numbers = strategies.of(INVOICES, None, period=str(year)).numbers
+    gaps = tuple(_missing(found, newest, numbers.start, numbers.step))
     skips = _skipped_by_changes(year) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
     voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
@@ -140,7 +142,7 @@ def list_invoices(
         next_cursor=cursor_at(found.next, name),
         previous_cursor=cursor_at(found.previous, name),
         newest=newest or None,
-        oldest=1 if found.end is None else found.end,
+        oldest=numbers.start if found.end is None else found.end,
         from_newest=found.begins is None,
         to_first=found.end is None,
         missing=tuple(part for part in parts if isinstance(part, Missing)),
@@ -170,12 +172,12 @@ def search_invoices(
     return page_of(found, name, store.invoice_from_row)
 
 
-def _missing(found: Slice, newest: int) -> Iterator[Missing]:
-    """The numbers of a page that have no row, newest first; at the end of the list, down to 1."""
-    last = newest + 1
-    for number in [*(row["sk"] for row in found.rows), *([0] if found.end is None else [])]:
-        if number < last - 1:
-            yield Missing(first=number + 1, last=last - 1)
+def _missing(found: Slice, newest: int, start: int, step: int) -> Iterator[Missing]:
+    """The numbers of a page that have no row, newest first; at the end of the list, down to the first one."""
+    last = newest + step
+    for number in [*(row["sk"] for row in found.rows), *([start - step] if found.end is None else [])]:
+        if number < last - step:
+            yield Missing(first=number + step, last=last - step)
         last = number
 
 

@@ -92,7 +92,7 @@ def issue_invoice(
     """Issue the drafted invoice of an order, under the next number of the year of its date. The default is today.
 
     A draft is issued once: the invoice is stored and the draft used up in one transaction. The numbers
-    of a year are 1, 2, 3 and so on, without gaps. A repeat with the same token issues nothing and returns the invoice,
+    of a year have no gaps. A repeat with the same token issues nothing and returns the invoice,
     for ever. Raises OrderNotFound, OrderVoided, NoDraft, OrderInvoiced, StaleOrder if the order is not at `version`,
     and IdempotencyMismatch if the token was used for another date. One read and one write.
     """

@@ -12,9 +12,9 @@ urlpatterns = [
     path("orders/<number:number>/", views.order, name="order"),
     path("orders/<number:number>/draft/", views.order_draft, name="order_draft"),
     path("orders/<number:number>/issue/", views.order_issue, name="order_issue"),
-    path("orders/<str:text>/", views.order_by_text, name="order_by_text"),
+    path("orders/<path:text>/", views.order_by_text, name="order_by_text"),
     path("invoices/", views.invoices, name="invoices"),
     path("invoices/<year:year>/", views.invoice_year, name="invoice_year"),
-    path("invoices/<str:text>/", views.invoice, name="invoice"),
-    path("invoices/<str:text>/void/", views.invoice_void, name="invoice_void"),
+    path("invoices/<path:text>/void/", views.invoice_void, name="invoice_void"),
+    path("invoices/<path:text>/", views.invoice, name="invoice"),
 ]

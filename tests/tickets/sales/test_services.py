@@ -577,8 +577,6 @@ class TestAnotherFormat:
     def _format(self, invoice: Invoice, settings: Settings, request: pytest.FixtureRequest) -> None:
         """The first invoice is of before; the shop has another prefix now."""
         if request.param != "settings":
-            entry = settings.SEQUENCES["invoices"]
-            settings.SEQUENCES = {**settings.SEQUENCES, "invoices": {**entry, "SERIES": "sequences"}}
             series.create("invoices", None, series.Line(format="R{period}-{value:05d}"), by="ann", reason="A new name.")
             return
         entry = settings.SEQUENCES["invoices"]

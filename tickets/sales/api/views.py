@@ -41,9 +41,9 @@ class OrderDetail(APIView):
     needs = {"GET": permissions.VIEW_ORDER}
 
     @extend_schema(responses=shapes.OrderSerializer)
-    def get(self, request: Request, number: int) -> Response:
+    def get(self, request: Request, number: int | str) -> Response:
         """The order, and how far its invoice is."""
-        order = selectors.get_order(number)
+        order = selectors.get_order(selectors.order_number(number))
         return tagged(shapes.OrderSerializer(order).data, order.version)
 
 
@@ -53,10 +53,10 @@ class OrderInvoice(APIView):
     needs = {"POST": permissions.ADD_INVOICE}
 
     @extend_schema(parameters=REPEATABLE, request=None, responses={201: shapes.OrderSerializer})
-    def post(self, request: Request, number: int) -> Response:
+    def post(self, request: Request, number: int | str) -> Response:
         """Draft the invoice of the order. A draft has no number. An order that has a draft keeps it."""
-        nothing = sent(request, shapes.Drafting)
-        drafted = services.draft_invoice(number, **nothing, by=author(request), idempotency_token=key_of(request))
+        nothing, order = sent(request, shapes.Drafting), selectors.order_number(number)
+        drafted = services.draft_invoice(order, **nothing, by=author(request), idempotency_token=key_of(request))
         return order_response(request, drafted)
 
 
@@ -66,14 +66,14 @@ class OrderInvoiceIssue(APIView):
     needs = {"POST": permissions.ISSUE_INVOICE}
 
     @extend_schema(parameters=REPEATABLE, request=shapes.Issuing, responses={201: shapes.InvoiceSerializer})
-    def post(self, request: Request, number: int) -> Response:
+    def post(self, request: Request, number: int | str) -> Response:
         """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once.
 
         A repeat with the same key returns the same invoice, also years later. Another request for the same draft is
         refused with 409, which names the invoice. With a `version`, another draft than this one is refused.
         """
-        content = sent(request, shapes.Issuing)
-        issued = services.issue_invoice(number, **content, by=author(request), idempotency_token=key_of(request))
+        content, order = sent(request, shapes.Issuing), selectors.order_number(number)
+        issued = services.issue_invoice(order, **content, by=author(request), idempotency_token=key_of(request))
         return invoice_response(request, issued, status=201)
 
 

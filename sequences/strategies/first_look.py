@@ -1,0 +1,77 @@
+"""The first look of a process at a scope by a later line: it moves the counter to where the range of that begins."""
+
+from __future__ import annotations
+
+import weakref
+from datetime import UTC, datetime
+from typing import Any
+
+from ..commit.requests import Pending
+from ..commit.retries import new_token
+from ..dynamodb import expressions
+from ..exceptions import NotWritten, WriteCancelled
+from ..rows.layout import Send
+from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.scope_list import ScopeList
+from ..types import Change, Scope, parted
+from .base import Strategy
+
+
+class FirstLook(ScopeList):
+    """A list of scopes that also moves the counter to where the range of a line begins, before its first number."""
+
+    def __init__(self, strategy: Strategy, keep: bool, before_range: int) -> None:
+        super().__init__(strategy.history, keep=keep)
+        self._strategy = weakref.proxy(strategy)
+        self._before_range = before_range
+        self._begun: LRU[bool] = LRU(SCOPES_CHECKED)
+
+    def forget(self) -> None:
+        super().forget()
+        self._begun.clear()
+
+    def add(self, scope: Scope, send: Send, charged: Pending[Any], *, is_new: bool = False) -> None:
+        """List a scope, and begin the range of its line. One read more in each process, and one write in all."""
+        super().add(scope, send, charged, is_new=is_new)
+        if self._begun.get(scope):
+            return
+        has_moved = False
+        while (last_value := self._last_value(scope, send)) is None or last_value < self._before_range:
+            has_moved = self._begin(scope, last_value, send)
+        self._begun.put(scope, True)
+        if has_moved and not self._strategy.supports_reserve:  # it has its numbers by the counter of before
+            raise NotWritten("The range of a line has begun: the write is prepared again.")
+
+    def _last_value(self, scope: Scope, send: Send) -> int | None:
+        last_value: int | None = self._strategy.counter.state(scope, send).last_value
+        return last_value
+
+    def _begin(self, scope: Scope, last_value: int | None, send: Send) -> bool:
+        """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap.
+
+        Returns False after a lost race.
+        """
+        strategy, counter, token = self._strategy, self._strategy.counter, new_token()
+        row = counter.row(self._before_range, token)
+        advance = counter.guarded(
+            expressions.advance_counter(counter.table, counter.key(scope), row, seen=last_value, drops=True)
+        )
+        plain, period = parted(scope)
+        change = Change(
+            sequence=strategy.alias,
+            scope=plain,
+            period=period,
+            kind="series",
+            by="sequences",
+            at=datetime.fromtimestamp(strategy.wall(), UTC),
+            reason=f"The next line begins at {self._before_range + strategy.numbers.step}.",
+            before=last_value,
+            after=self._before_range,
+        )
+        actions = [advance, strategy.history.put(change, token)]
+        try:
+            send("transact_write_items", expressions.transaction(actions, request_token=token))
+        except WriteCancelled:
+            return False
+        counter.evidence.note(scope, self._before_range)  # so that a remembered counter is read again
+        return True
