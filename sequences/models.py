@@ -33,6 +33,8 @@ class Sequence(models.Model):
             ("recover_sequence", "Can recover a scope"),
             ("freeze_sequence", "Can freeze a scope"),
             ("thaw_sequence", "Can thaw a scope"),
+            ("close_sequence", "Can close the books of a period"),
+            ("reopen_sequence", "Can open closed books again"),
             ("void_sequence", "Can make a number void"),
             ("series_sequence", "Can change the rules of a scope"),
             ("audit_sequence", "Can audit a scope"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
@@ -23,9 +24,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from sequences import dynamodb
-from sequences.admin import rules, scope
+from sequences.admin import closings, rules, scope
 from sequences.admin.forms import ScopeForm
-from sequences.admin.overview import overview_content, scopes_content
+from sequences.admin.overview import may, overview_content, scopes_content
 from sequences.capabilities import WORDS, capabilities
 from sequences.exceptions import InvalidSequence
 from sequences.ops.doctor import READS, Verdict, diagnose
@@ -61,6 +62,10 @@ def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # ta
             SAFE,
         ),
         ("<str:alias>/rules/", "rules", "rules", rules.rules_page, SAFE),
+        *(
+            (f"<str:alias>/{kind}/", kind, "books", partial(closings.books_page, kind=kind), FORM)
+            for kind in ("close", "reopen")
+        ),
         ("<str:alias>/scope/rules/", "line", "line", about("Rules of a scope of {alias}", rules.line_page), FORM),
         (
             "<str:alias>/scope/<str:kind>/",
@@ -147,6 +152,7 @@ def _sequence_page(request: HttpRequest, alias: str) -> dict[str, Any]:
         "settings": settings_of(strategy),
         "scope_form": ScopeForm(strategy),
         "has_rules": bool(strategy.config.series),
+        "books": [kind for kind in ("close", "reopen") if closings.can_close(strategy) and may(request, kind)],
         **scopes_content(request, alias),
     }
 
