@@ -74,10 +74,10 @@ class TestFigures:
 
 
 def test_the_peers_have_our_versions() -> None:
-    """Django, Django REST framework, gunicorn and psycopg are those of the application; all are pinned."""
+    """Django, Django REST framework, gunicorn, orjson and psycopg are those of the application; all are pinned."""
     ours, peers = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines(), requirements()
     shared = {requirement.partition("==")[0] for requirement in peers if requirement in ours}
-    assert shared == {"Django", "djangorestframework", "gunicorn", "psycopg[binary]"}
+    assert shared == {"Django", "djangorestframework", "gunicorn", "orjson", "psycopg[binary]"}
     assert [requirement for requirement in peers if "==" not in requirement] == []
 
 

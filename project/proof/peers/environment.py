@@ -12,7 +12,7 @@ from project.proof.peers.library_process import AUTOINCREMENT, DJANGO_SEQUENCES
 PEERS_HOME = LOCAL / "peers"
 PEERS_PYTHON = PEERS_HOME / "bin" / "python"
 PEERS = (AUTOINCREMENT.replace(" ", "=="), DJANGO_SEQUENCES.replace(" ", "=="), "psycopg[binary]==3.3.9")
-SHARED = {"Django", "djangorestframework", "gunicorn"}  # of the same versions as ours
+SHARED = {"Django", "djangorestframework", "gunicorn", "orjson"}  # of the same versions as ours
 
 
 class BenchError(Exception):

@@ -1,7 +1,8 @@
-"""Tickets over HTTP: our site and the peer's answer the same requests in turns. Both run all the time.
+"""Tickets over HTTP: our site and two peers answer the same requests in turns. All run all the time.
 
-Both have the same fields, the same token authentication and the same gunicorn, and log a line for each ticket. Ours
-stores tickets on the embedded engine with a file, the peer's on PostgreSQL with its default settings.
+All have the same fields, tokens and gunicorn, and log a line for each ticket; limits are off. Ours stores tickets on
+the embedded engine with a file, each peer on a PostgreSQL of its own with its default settings. One peer is ordinary,
+the other tuned: `site.peer` says how.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from project.proof.peers.postgresql import postgresql
 from sequences.testing.processes import HOST
 
 SITE = Path(__file__).parent / "site"
+PEERS = {"peer": "peer.settings", "tuned": "peer.tuned_settings"}
 TICKET = {
     "title": "The export leaves out the last page",
     "description": "Export a report of more than one page as PDF: the file ends one page early. It began on Monday.",
@@ -44,10 +46,14 @@ def tickets_of(project: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What the clients ask for: `count` requests to these addresses in turn. The bar is our speed over the peer's."""
+    """What the clients ask for: `count` requests to these addresses in turn.
+
+    The bars are our speed over the peer's, and over the tuned peer's.
+    """
 
     text: str
     bar: float
+    tuned_bar: float
     method: str = "POST"
     paths: Sequence[str]
     clients: int = 1
@@ -70,24 +76,34 @@ class Case:
 
 
 CASES = (
-    Case(text="create, 1 project, 32 clients", bar=2.0, paths=[tickets_of("HOT")], clients=32, count=1600),
-    Case(text="create, 32 projects, 32 clients", bar=1.3, paths=[*map(tickets_of, PROJECTS)], clients=32, count=1600),
-    Case(text="create, 1 client", bar=1.1, paths=[tickets_of("LONE")], count=400),
-    Case(text="list of 50, 1 client", bar=1.2, method="GET", paths=[tickets_of(LISTED)], count=200),
+    Case(
+        text="create, 1 project, 32 clients", bar=2.0, tuned_bar=2.0, paths=[tickets_of("HOT")], clients=32, count=1600
+    ),
+    Case(
+        text="create, 32 projects, 32 clients",
+        bar=1.3,
+        tuned_bar=1.0,
+        paths=[*map(tickets_of, PROJECTS)],
+        clients=32,
+        count=1600,
+    ),
+    Case(text="create, 1 client", bar=1.1, tuned_bar=1.0, paths=[tickets_of("LONE")], count=400),
+    Case(text="list of 50, 1 client", bar=1.2, tuned_bar=0.7, method="GET", paths=[tickets_of(LISTED)], count=200),
     Case(
         text="one ticket, 1 client",
         bar=1.2,
+        tuned_bar=1.0,
         method="GET",
         paths=[f"/api/tickets/{LISTED}-{number}/" for number in range(1, TICKETS_LISTED + 1)],
         count=600,
     ),
 )
-FILLING = Case(text="fill the list", bar=0, paths=[tickets_of(LISTED)], count=TICKETS_LISTED)
+FILLING = Case(text="fill the list", bar=0, tuned_bar=0, paths=[tickets_of(LISTED)], count=TICKETS_LISTED)
 
 
 @dataclass(kw_only=True)
 class Site:
-    """One of the two sites."""
+    """One of the sites."""
 
     name: str
     stack: Stack
@@ -120,52 +136,64 @@ class Site:
 
 
 def measure(runs: int, scale: float) -> list[dict[str, Any]]:
-    """The figures of both sites in each case, and our ratio. `scale` makes the runs shorter or longer."""
-    with running_sites() as (ours, peer):
-        for site in (ours, peer):
+    """The figures of all sites in each case, and our ratios. `scale` makes the runs shorter or longer."""
+    with running_sites() as sites:
+        for site in sites:
             site.prepare()
-        require_equal_shapes(ours, peer)
-        return [measure_case(case, ours, peer, runs, scale) for case in CASES]
+        for peer in sites[1:]:
+            require_equal_shapes(sites[0], peer)
+        return [measure_case(case, sites, runs, scale) for case in CASES]
 
 
-def measure_case(case: Case, ours: Site, peer: Site, runs: int, scale: float) -> dict[str, Any]:
+def measure_case(case: Case, sites: Sequence[Site], runs: int, scale: float) -> dict[str, Any]:
     """The figures of one case. Each site is warmed up before."""
-    found: dict[str, list[Run]] = {ours.name: [], peer.name: []}
-    for site in (ours, peer):
+    found: dict[str, list[Run]] = {site.name: [] for site in sites}
+    for site in sites:
         site.run(case, scale * WARM_UP)
-    for number, site in in_turns([ours, peer], runs):
+    for number, site in in_turns(sites, runs):
         say(f"round {number + 1} of {runs}: {case.text}: {site.name}")
         found[site.name].append(site.run(case, scale))
-    ratio = over(found[ours.name], found[peer.name], case.bar)
-    return {"case": case.text, "over": ratio} | {name: summary(rounds) for name, rounds in found.items()}
+    bars = {"peer": case.bar, "tuned": case.tuned_bar}
+    ratios = {name: over(found["ours"], found[name], bar) for name, bar in bars.items()}
+    return {"case": case.text, "over": ratios} | {name: summary(rounds) for name, rounds in found.items()}
 
 
 @contextmanager
-def running_sites() -> Iterator[tuple[Site, Site]]:
-    """Our site and the peer's."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        postgresql() as socket_folder,
-        running_stack(Path(folder), through_proxy=False) as ours,
-        running_peer(ours, socket_folder) as peer,
-    ):
-        yield Site(name="ours", stack=ours), Site(name="peer", stack=peer)
+def running_sites() -> Iterator[list[Site]]:
+    """Our site, and the peers'."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        ours = stack.enter_context(running_stack(Path(folder), through_proxy=False))
+        yield [
+            Site(name="ours", stack=ours),
+            *(Site(name=name, stack=stack.enter_context(running_peer(name, ours))) for name in PEERS),
+        ]
 
 
 @contextmanager
-def running_peer(ours: Stack, socket_folder: str) -> Iterator[Stack]:
-    """Our stack with the peer's site in place of ours, on the same gunicorn with its own threads. It is signed in."""
-    settings = {"DJANGO_SETTINGS_MODULE": "peer.settings", "PGHOST": socket_folder}
-    environment = {name: value for name, value in ours.environment.items() if name != "PYTHONPATH"} | settings
-    for command in (["migrate", "--run-syncdb"], ["createsuperuser", "--noinput"]):
-        django = [str(PEERS_PYTHON), "-m", "django", *command, "-v0"]
-        subprocess.run(django, cwd=SITE, env=environment, check=True)
-    port, folder = free_port(), ours.folder / "peer"
+def running_peer(name: str, ours: Stack) -> Iterator[Stack]:
+    """Our stack with a peer's site in place of ours, on the same gunicorn with its own threads. It is signed in."""
+    with postgresql() as socket_folder:
+        settings = {"DJANGO_SETTINGS_MODULE": PEERS[name], "PGHOST": socket_folder}
+        environment = {name: value for name, value in ours.environment.items() if name != "PYTHONPATH"} | settings
+        for command in (["migrate", "--run-syncdb"], ["createsuperuser", "--noinput"]):
+            django = [str(PEERS_PYTHON), "-m", "django", *command, "-v0"]
+            subprocess.run(django, cwd=SITE, env=environment, check=True)
+        peer = _in_place_of(ours, name, environment)
+        try:
+            peer.start_web()
+            peer.sign_in()
+            yield peer
+        finally:
+            peer.stop_web()
+
+
+def _in_place_of(ours: Stack, name: str, environment: Mapping[str, str]) -> Stack:
+    port, folder = free_port(), ours.folder / name
     folder.mkdir()
-    flags = [
-        flag for flag in ours.command if flag.startswith("--") and not flag.startswith(("--bind=", "--worker-class="))
-    ]
-    peer = replace(
+    of_ours = ("--bind=", "--config=", "--worker-class=")
+    flags = [flag for flag in ours.command if flag.startswith("--") and not flag.startswith(of_ours)]
+    return replace(
         ours,
         folder=folder,
         command=[str(PEERS_PYTHON), "-m", "gunicorn", "peer.wsgi", f"--bind={HOST}:{port}", *flags],
@@ -174,12 +202,6 @@ def running_peer(ours: Stack, socket_folder: str) -> Iterator[Stack]:
         token="",
         home=SITE,
     )
-    try:
-        peer.start_web()
-        peer.sign_in()
-        yield peer
-    finally:
-        peer.stop_web()
 
 
 def carried_out(job: Job) -> Result:
@@ -198,7 +220,7 @@ def carried_out(job: Job) -> Result:
 
 
 def require_equal_shapes(ours: Site, peer: Site) -> None:
-    """Raise BenchError unless both sites answer with JSON of one shape, and the list has 50 tickets."""
+    """Raise BenchError unless two sites answer with JSON of one shape, and the list has 50 tickets."""
     for path in (tickets_of(LISTED), f"/api/tickets/{LISTED}-1/"):
         ours_answer, peer_answer = (site.stack.ask("GET", path).content for site in (ours, peer))
         if shape(ours_answer) != shape(peer_answer):
@@ -217,16 +239,15 @@ def shape(value: Any) -> Any:
 def as_table(cases: Sequence[dict[str, Any]]) -> str:
     """The result as a Markdown table."""
     lines = [
-        "Tickets over HTTP, ours / Django with PostgreSQL and django-sequences",
+        "Tickets over HTTP, ours / Django with PostgreSQL and django-sequences / the same, tuned",
         "",
-        "| Case | Bar | Ours over it | Requests/s | p50 ms | p99 ms | Faults |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| Case | Bar | Over the peer | Bar | Over the tuned peer | Requests/s | p50 ms | p99 ms | Faults |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for case in cases:
-        ours, peer = case["ours"], case["peer"]
-        pairs = " | ".join(
-            f"{ours[figure]:,.{digits}f} / {peer[figure]:,.{digits}f}"
+        figures = " | ".join(
+            " / ".join(f"{case[site][figure]:,.{digits}f}" for site in ("ours", *PEERS))
             for figure, digits in {"per_second": 0, "p50_ms": 1, "p99_ms": 1, "faults": 0}.items()
         )
-        lines.append(f"| {case['case']} | {in_cells(case['over'])} | {pairs} |")
+        lines.append(f"| {case['case']} | {' | '.join(in_cells(case['over'][name]) for name in PEERS)} | {figures} |")
     return "\n".join(lines)
