@@ -40,7 +40,7 @@ EXCEPTIONS = {
     "project/proof/covering.py": {"coverage", "pytest"},
     "project/proof/peers/library_process.py": {"aioboto3", "dynamodb_autoincrement"},
     "project/proof/bare/": {"rest_framework"},
-    "project/proof/peers/site/": {"rest_framework"},
+    "project/proof/peers/site/": {"orjson", "rest_framework"},
     # The only rooms that know the REST framework.
     "tickets/api/": {"rest_framework", "drf_spectacular", "orjson"},
     "tickets/sales/api/": {"rest_framework", "drf_spectacular"},
