@@ -30,6 +30,7 @@ from sequences.strategies import Strategy
 from sequences.testing import engine_at, sequence_tables
 from sequences.testing.embedded import FALLBACK_WARNING, Engine
 from sequences.testing.tables import tables_of_later_settings
+from tests.by_pairs import by_pairs
 from tests.kept_tables import KeptTables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
@@ -42,8 +43,13 @@ os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "tests"
 os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run leave out configurations."""
+    parser.addoption("--by-pairs", action="store_true", help="every test with every strategy, not every configuration")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark a test as fast if it uses no engine, and its module starts no programs.
 
     Faults on the wire need the engine: what follows a lost answer rests on the ClientRequestToken, which moto ignores.
@@ -55,6 +61,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         with_engine = "engine" in item.fixturenames or item.get_closest_marker("needs_engine")
         if not with_engine and not hasattr(item.module, "subprocess"):
             item.add_marker("fast")
+    if config.option.by_pairs:
+        items[:] = by_pairs(items)
 
 
 @pytest.hookimpl(trylast=True)

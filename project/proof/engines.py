@@ -1,9 +1,12 @@
 """`make engines`: the tests and the soak on engines that are not ours, side by side.
 
-    python -m project.proof.engines [--engines dynamodb-local,moto] [--minutes 3]
+    python -m project.proof.engines [--engines dynamodb-local,moto] [--minutes 3] [--brief]
 
 DynamoDB Local is Amazon's own engine; moto is what most projects test with. A test that needs what moto cannot do is
 counted as left out there. The exit status is 1 if a test fails. docs/proof.md says where the engines differ.
+
+With `--brief` it runs the tests of what an engine, or the way to it, decides. Each meets every strategy, and only the
+contract every configuration (see `tests/by_pairs.py`). The soak runs beside them.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -34,6 +38,21 @@ SUITES = {
     "faults": ("../faults",),
     "REST flow of the sample": ("../tickets/test_api.py", "../tickets/test_repeats.py"),
 }
+BRIEF = (
+    "strategies/test_contract.py",
+    "strategies/test_counters.py",
+    "strategies/test_block.py",
+    "services/test_together.py",
+    "services/test_reserved_once.py",
+    "test_also.py",
+    "test_mistakes.py",
+    "rows/test_lives.py",
+    "changes/test_changes.py",
+    "dynamodb",
+    "../faults/test_table.py",
+)
+"""What goes over the wire: every strategy and fault, tokens, groups, blocks, changes, and what an engine refuses."""
+FEW = ("-n", "2", "--by-pairs", "-m", "not fast")
 ROOM = "tests/sequences"
 
 
@@ -51,7 +70,21 @@ class Outcome:
         return f"{self.passed} passed, {self.failed} failed{left_out} ({self.seconds:.0f} s)"
 
 
-def run_tests(places: Sequence[str]) -> Outcome:
+def run_all(minutes: float) -> dict[str, Outcome]:
+    """Run one suite after the other, then the soak, if it has any minutes, on the engine of the environment."""
+    outcomes = {suite: run_tests(places) for suite, places in SUITES.items()}
+    return outcomes | ({"soak": run_soak(minutes)} if minutes else {})
+
+
+def run_brief(minutes: float) -> dict[str, Outcome]:
+    """Run few tests, and the soak, if it has any minutes, beside them, on the engine of the environment."""
+    with ThreadPoolExecutor(1) as beside:
+        soak = beside.submit(run_soak, minutes) if minutes else None
+        outcomes = {"in brief": run_tests(BRIEF, FEW)}
+        return outcomes | ({"soak": soak.result()} if soak else {})
+
+
+def run_tests(places: Sequence[str], options: Sequence[str] = ("-n", "4")) -> Outcome:
     """Run the tests of these places on the engine of the environment, and print what fails."""
     began = time.monotonic()
     paths = [os.path.normpath(f"{ROOM}/{place}") for place in places]
@@ -59,8 +92,9 @@ def run_tests(places: Sequence[str]) -> Outcome:
     apart = [f"--ignore={ROOM}/{place}" for place in sorted(named)] if "" in places else []
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        pytest = [sys.executable, "-m", "pytest", "-q", "-n", "4", "--without-engine", f"--junitxml={report}"]
-        done = subprocess.run([*pytest, *paths, *apart], check=False, stdout=subprocess.PIPE, text=True)
+        pytest = [sys.executable, "-m", "pytest", "-q", *options, "--dist", "worksteal", "--without-engine"]
+        command = [*pytest, f"--junitxml={report}", *paths, *apart]
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             print(done.stdout)
         return outcome_of(ET.parse(report).getroot(), time.monotonic() - began)
@@ -90,6 +124,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engines", default="dynamodb-local,moto", help=f"of {', '.join(ENGINES)}")
     parser.add_argument("--minutes", type=float, default=3.0, help="how long the soak is; 0 leaves it out")
+    parser.add_argument("--brief", action="store_true", help="few tests, with the soak beside them")
     options = parser.parse_args()
     names = options.engines.split(",")
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -99,10 +134,9 @@ def main() -> int:
                 choose_engine(name)
             except EngineMissing as error:
                 parser.error(str(error))
-            for suite, places in SUITES.items():
-                outcomes[suite, name] = run_tests(places)
-            if options.minutes and name != "moto":  # whose server keeps nothing when it is killed
-                outcomes["soak", name] = run_soak(options.minutes)
+            minutes = 0.0 if name == "moto" else options.minutes  # whose server keeps nothing when it is killed
+            done = run_brief(minutes) if options.brief else run_all(minutes)
+            outcomes.update({(suite, name): outcome for suite, outcome in done.items()})
     table = Table("", *names)
     for suite in dict.fromkeys(suite for suite, _ in outcomes):
         table.add_row(suite, *(f"{outcomes.get((suite, name), 'left out')}" for name in names))

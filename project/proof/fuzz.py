@@ -18,12 +18,16 @@ from project.proof.faults.stack import Stack, running_stack
 __all__ = ["fuzz", "main"]
 
 SCHEMA = "/api/schema/"
+SETTINGS = {"DJANGO_SETTINGS_MODULE": "project.proof.fuzz_settings"}
 HOOKS, CONFIG = Path(__file__).with_name("fuzz_hooks.py"), Path(__file__).with_name("schemathesis.toml")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fuzz a fresh site that has a project, tickets, an order and an invoice."""
-    with tempfile.TemporaryDirectory() as folder, running_stack(Path(folder), through_proxy=False) as stack:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_stack(Path(folder), through_proxy=False, more=SETTINGS) as stack,
+    ):
         fill(stack)
         return fuzz(stack, sys.argv[1:] if arguments is None else arguments)
 

@@ -21,6 +21,7 @@ __all__ = [
     "begin",
     "create_tables_elsewhere",
     "impatient",
+    "patient",
     "put_elsewhere",
     "put_many",
 ]
@@ -72,6 +73,11 @@ def impatient() -> dict[str, dict[str, Any]]:
     return {**clients, "default": {**clients["default"], "READ_TIMEOUT": READ_SECONDS}}
 
 
+def patient() -> dict[str, dict[str, Any]]:
+    """SEQUENCES_CLIENTS with a client that waits a minute: a fresh engine on a busy machine makes tables slowly."""
+    return {"default": {"READ_TIMEOUT": 60.0}}
+
+
 def begin(endpoint: str, prefix: str) -> None:
     """Make this process a process of the application, on this engine."""
     os.environ.update(
@@ -95,9 +101,12 @@ def create_tables_elsewhere(endpoint: str, prefix: str) -> None:
 
 
 def _create_tables() -> None:
+    from django.test import override_settings
+
     from sequences.ops.tables import create_tables
 
-    create_tables()
+    with override_settings(SEQUENCES_CLIENTS=patient()):
+        create_tables()
 
 
 def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:

@@ -23,11 +23,13 @@ import django
 import urllib3
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
+from django.test import override_settings
 
 from project.commands.web import WORKER
 from project.paths import ROOT
 from project.proof.faults import clock, worker
 from project.proof.faults.control import Proxy, proxy_before
+from project.proof.faults.elsewhere import patient
 from project.proof.faults.proxy import free_port
 from sequences.testing.embedded import Engine
 from sequences.testing.processes import HOST
@@ -174,8 +176,9 @@ def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
 def prepare() -> None:
     """Make the database of the accounts, the tables, the administrator, and a reader."""
     django.setup()
-    for name, *options in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
-        call_command(name, *options, verbosity=0)
+    with override_settings(SEQUENCES_CLIENTS=patient()):
+        for name, *options in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
+            call_command(name, *options, verbosity=0)
     get_user_model().objects.create_user(READER, password=PASSWORD)
 
 

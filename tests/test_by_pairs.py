@@ -1,0 +1,81 @@
+"""The option --by-pairs leaves out configurations, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from project.paths import ROOT
+from project.proof.engines import BRIEF, ROOM
+from sequences.testing.contract import StrategyContract
+from tests.by_pairs import by_pairs
+from tests.sequences.support import SEQUENCES
+
+KINDS = ["lost", "late", "doubled"]
+
+
+@dataclass(eq=False)
+class Item:
+    """A test as pytest collects it, as far as it is looked at."""
+
+    nodeid: str
+    cls: type | None = None
+    callspec: SimpleNamespace | None = None
+
+
+def items(test: str, cls: type | None = None) -> list[Any]:
+    """A test with every configuration and every kind of something."""
+    return [
+        Item(f"tests/test_some.py::{test}[{name}-{kind}]", cls, SimpleNamespace(params={"name": name, "kind": kind}))
+        for name, kind in itertools.product(SEQUENCES, KINDS)
+    ]
+
+
+def classes(names: Iterable[str]) -> set[str]:
+    """The classes of configurations."""
+    return {SEQUENCES[name]["STRATEGY"] for name in names}
+
+
+def shown(kept: Iterable[pytest.Item], parameter: str) -> set[str]:
+    """The values of a parameter in these tests."""
+    return {item.callspec.params[parameter] for item in kept}  # type: ignore[attr-defined]
+
+
+def test_every_strategy_and_every_other_value() -> None:
+    """A test keeps each strategy and each other value, and so many pairs of them at most as it has such values."""
+    for n in range(50):
+        kept = by_pairs(items(f"test_{n}"))
+        assert classes(shown(kept, "name")) == classes(SEQUENCES)
+        assert shown(kept, "kind") == set(KINDS)
+        assert len(kept) <= len(classes(SEQUENCES)) + len(KINDS)
+
+
+def test_configurations_take_turns() -> None:
+    """No configuration is left out of all tests, and the same ones stay in every process."""
+    tests = [item for n in range(50) for item in items(f"test_{n}")]
+    kept = by_pairs(tests)
+    assert shown(kept, "name") == set(SEQUENCES)
+    assert kept == by_pairs(tests) == [item for item in tests if item in kept]
+
+
+def test_the_contract_is_whole() -> None:
+    """Every configuration is held to every line of the contract."""
+    whole = items("test_threads", type("TestContract", (StrategyContract,), {}))
+    assert by_pairs(whole) == whole
+
+
+def test_tests_without_parameters() -> None:
+    """They stay."""
+    alone: Any = Item("tests/test_some.py::test_alone")
+    assert by_pairs([alone]) == [alone]
+
+
+@pytest.mark.parametrize("place", BRIEF)
+def test_places(place: str) -> None:
+    """What `make engines` runs in brief is there."""
+    assert (ROOT / ROOM / place).exists()
