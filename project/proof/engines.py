@@ -48,7 +48,11 @@ BRIEF = (
     "test_mistakes.py",
     "rows/test_lives.py",
     "changes/test_changes.py",
-    "dynamodb",
+    "dynamodb/test_engine_clock.py",
+    "dynamodb/test_errors.py",
+    "dynamodb/test_lean.py",
+    "dynamodb/test_transport.py",
+    "dynamodb/test_values.py",
     "../faults/test_table.py",
 )
 """What goes over the wire: every strategy and fault, tokens, groups, blocks, changes, and what an engine refuses."""
