@@ -6,34 +6,28 @@ condition has their version. So a number costs the same with lines as without.
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache, partial
 
 from django.utils.module_loading import import_string
 
 from ..commit.retries import read
-from ..exceptions import InvalidSequence, InvalidText, SequenceError, SequenceExhausted
-from ..formats import Parsed
+from ..exceptions import InvalidSequence, SequenceError, SequenceExhausted
 from ..rows.line_rows import LineRows
 from ..rows.lines import Lines, LinesChanged, check_period
-from ..rows.lru import LRU, SCOPES_CHECKED, SCOPES_REMEMBERED
+from ..rows.lru import LRU, SCOPES_CHECKED
 from ..types import Counter, Dated, Scope, parted
 from .base import Strategy
 from .first_look import FirstLook
+from .line_texts import LineTexts
 from .scopes import CounterScopes
 
 READ_AGAIN_SECONDS = 3600.0
 """After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
-READ_ALL_SECONDS = 30.0
-"""After which the lines of all scopes are read anew, for a text that none of them reads."""
 MOST_STRATEGIES = 1024  # of about 12 KB each
-
-WithLines = tuple[str | None, Lines]  # a scope, and its lines
 
 
 class ScopeLines:
@@ -49,6 +43,7 @@ class ScopeLines:
             )
         if config.starts:
             raise InvalidSequence(f"{where}: START by Regions does not go together with rules for each scope.")
+        self.config = config
         self._strategy: Strategy = weakref.proxy(strategy)
         self.rows = LineRows(config)
         self.clock = strategy.timing.clock
@@ -110,7 +105,7 @@ class ScopeLines:
         """The line for documents of a day or of a period, and a day in that; no line for a period of before them."""
         if period is None:
             return (lines.at(day) if lines else None), day
-        settings = self._strategy.config
+        settings = self.config
         place = lines.in_period(period, settings)
         if place is None or not period:
             return place, day
@@ -132,7 +127,12 @@ class ScopeLines:
 
     def at(self, scope: str | None, lines: Lines, place: int, day: date) -> Strategy:
         """The strategy by one of the lines, as it counts on a day."""
-        return self._made(scope, lines, place, lines.first_alike(place, self._strategy.config, day))
+        return self._made(scope, lines, place, lines.first_alike(place, self.config, day))
+
+    def each(self, scope: str | None, lines: Lines) -> Iterator[Strategy]:
+        """The strategy by each line of a scope, the last one first, to read with."""
+        today = self.day()
+        return (self.at(scope, lines, place, today) for place in reversed(range(len(lines))))
 
     def goes_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that ended like this is to be repeated: its lines have changed, or the next one takes over."""
@@ -194,58 +194,6 @@ class ScopeLines:
             made.scope_list = FirstLook(made, parent.scope_list.keep, begin - config.step)
         self._all.add(made)
         return made
-
-
-@dataclass(slots=True)
-class _Known:
-    """The scopes with lines, and when they were read."""
-
-    scopes: tuple[WithLines, ...] = ()
-    at: float = -math.inf
-
-
-class LineTexts:
-    """Reads texts by the lines of one sequence's scopes."""
-
-    def __init__(self, book: ScopeLines) -> None:
-        self._book: ScopeLines = weakref.proxy(book)
-        self.forget()
-
-    def forget(self) -> None:
-        """Read the lines of all scopes anew when a text needs them."""
-        self._known = _Known()  # what is being read meanwhile goes into the former one
-
-    def of(self, text: str, scope: str | None) -> list[Parsed]:
-        """What a text says by the lines of a scope; empty where none reads it."""
-        return list(self._said(text, [(scope, self._book.of(scope))]))
-
-    def of_any(self, text: str) -> list[Parsed]:
-        """What a text says by the lines of any scope; empty where none reads it.
-
-        The lines of up to SCOPES_REMEMBERED scopes are kept. For a text that none of them reads they are read anew, by
-        one query for a hundred scopes, at most every READ_ALL_SECONDS. For so long a text by a line that another
-        process made may not be read. Of more scopes none is kept: each such text costs these queries.
-        """
-        known, now = self._known, self._book.clock()
-        said = list(self._said(text, known.scopes))
-        if said or now - known.at <= READ_ALL_SECONDS:
-            return said
-        scopes = tuple(self._book.rows.every())
-        if len(scopes) <= SCOPES_REMEMBERED:
-            known.scopes, known.at = scopes, now
-        return list(self._said(text, scopes))
-
-    def _said(self, text: str, scopes: Iterable[WithLines]) -> Iterator[Parsed]:
-        for scope, lines in scopes:
-            for strategy in by_each(self._book, scope, lines):
-                with suppress(InvalidText):
-                    yield from (replace(one, scope=scope) for one in strategy.naming.readings(text))
-
-
-def by_each(book: ScopeLines, scope: str | None, lines: Lines) -> Iterator[Strategy]:
-    """The strategy by each line of a scope, the last one first, to read with."""
-    today = book.day()
-    return (book.at(scope, lines, place, today) for place in reversed(range(len(lines))))
 
 
 class _Scopes(CounterScopes):

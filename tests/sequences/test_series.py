@@ -57,7 +57,7 @@ from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
 from sequences.series import Line
-from sequences.strategies import lines as strategies_by_lines
+from sequences.strategies import line_texts
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
 from tests.sequences.support import Processes, Wire, tables_of
@@ -636,14 +636,14 @@ class TestCost:
                 assert parse(text, "transactional").scope == scope
             return sum("#series#transactional" in str(sent.body) for sent in wire.sent)
 
-        monkeypatch.setattr(strategies_by_lines, "READ_ALL_SECONDS", 1e9)
+        monkeypatch.setattr(line_texts, "READ_ALL_SECONDS", 1e9)
         with pytest.raises(InvalidText):
             parse("nothing", "transactional")
         assert cost("nothing", is_read=False) == 0
         with elsewhere():
             series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
         assert cost(f"{scope}/1", is_read=False) == 0
-        monkeypatch.setattr(strategies_by_lines, "READ_ALL_SECONDS", -1.0)
+        monkeypatch.setattr(line_texts, "READ_ALL_SECONDS", -1.0)
         assert [cost(f"{scope}/1", is_read=True) for _ in range(2)] == [1, 0]
         assert cost("nothing", is_read=False) == 1
 
@@ -654,9 +654,44 @@ class TestCost:
         series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
         assert parse(f"{scope}/1", "transactional").scope == scope
 
+    def test_texts_that_name_their_scope(self, scope: str) -> None:
+        """A text that names its scope is read as one of that scope alone, though others have lines of this form."""
+        mine, other = f"{scope}a", f"{scope}b"
+        for each in (mine, other):
+            series.create("transactional", each, Line(format="Q{scope}/{value}"), **WHO)
+        assert parse(f"Q{other}/1", "transactional").scope == other
+        assert parse(f"Q{other}/1", "transactional", scope=other).scope == other
+        with pytest.raises(InvalidText):
+            parse(f"Q{other}/1", "transactional", scope=mine)
+
+    @pytest.mark.parametrize(
+        "typed",
+        [
+            "straße-é/{scope}/7",
+            "STRAßE-É/{scope}/7",
+            " Straße \u2013 e\u0301 /{scope}/ 7",
+            "\uff33tra ße-é/{scope}\uff0f7",
+        ],
+    )
+    def test_texts_as_people_type_them(self, typed: str, scope: str) -> None:
+        """In whatever spelling a line reads a text, it is found without the scope, too."""
+        series.create("transactional", scope, Line(format=f"Straße-é/{scope}/{{value}}"), **WHO)
+        text = typed.format(scope=scope)
+        assert parse(text, "transactional") == parse(text, "transactional", scope=scope)
+
+    def test_no_line_of_another_beginning_is_tried(self, scope: str) -> None:
+        """However many scopes have lines, a text is read by those alone that begin as it does."""
+        for each in range(3):
+            series.create("transactional", f"{scope}-{each}", Line(format=f"{scope}{each}/{{value}}"), **WHO)
+        with elsewhere():
+            assert parse(f"{scope}1/5", "transactional").scope == f"{scope}-1"
+            book = strategies.lines("transactional")
+            assert book
+            assert book._made.cache_info().misses == 1
+
     def test_texts_of_very_many_scopes(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
         """More lines than a process keeps are read for each text, and none of them is missed."""
-        monkeypatch.setattr(strategies_by_lines, "SCOPES_REMEMBERED", 0)
+        monkeypatch.setattr(line_texts, "SCOPES_REMEMBERED", 0)
         series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
         for _ in range(2):
             wire.clear()
