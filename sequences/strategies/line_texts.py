@@ -4,23 +4,47 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import date
+from typing import Protocol
 from unicodedata import normalize
 
 from ..exceptions import InvalidText
 from ..formats import Parsed
 from ..formats.reading import LONGEST
+from ..rows.line_rows import LineRows
 from ..rows.lines import Lines
 from ..rows.lru import SCOPES_REMEMBERED
-
-if TYPE_CHECKING:
-    from .lines import ScopeLines
+from ..types import SequenceConfig
+from .base import Strategy
 
 READ_ALL_SECONDS = 30.0
 """After which the lines of all scopes are read anew, for a text that none of them reads."""
+
+
+class Book(Protocol):
+    """The lines of a sequence's scopes, as its texts need them: `lines.ScopeLines`."""
+
+    config: SequenceConfig
+    rows: LineRows
+    clock: Callable[[], float]
+
+    def of(self, scope: str | None) -> Lines:
+        """The lines of a scope."""
+
+    def at(self, scope: str | None, lines: Lines, place: int, day: date) -> Strategy:
+        """The strategy by one of the lines."""
+
+    def day(self) -> date:
+        """The day of now, in the sequence's time zone."""
+
+
+def by_each(book: Book, scope: str | None, lines: Lines) -> Iterator[Strategy]:
+    """The strategy by each line of a scope, the last one first, to read with."""
+    today = book.day()
+    return (book.at(scope, lines, place, today) for place in reversed(range(len(lines))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +67,8 @@ class _Known:
 class LineTexts:
     """Reads texts by the lines of one sequence's scopes."""
 
-    def __init__(self, book: ScopeLines) -> None:
-        self._book: ScopeLines = weakref.proxy(book)
+    def __init__(self, book: Book) -> None:
+        self._book: Book = weakref.proxy(book)
         self.forget()
 
     def forget(self) -> None:
@@ -83,7 +107,7 @@ class LineTexts:
 
     def _said(self, text: str, scope: str | None, lines: Lines) -> Iterator[Parsed]:
         """What a text says by some lines. One that names another scope is none of theirs."""
-        for strategy in self._book.each(scope, lines):
+        for strategy in by_each(self._book, scope, lines):
             with suppress(InvalidText):
                 found = strategy.naming.readings(text)
                 yield from (replace(one, scope=scope) for one in found if one.scope in (None, scope))

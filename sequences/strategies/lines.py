@@ -7,7 +7,7 @@ condition has their version. So a number costs the same with lines as without.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache, partial
@@ -128,11 +128,6 @@ class ScopeLines:
     def at(self, scope: str | None, lines: Lines, place: int, day: date) -> Strategy:
         """The strategy by one of the lines, as it counts on a day."""
         return self._made(scope, lines, place, lines.first_alike(place, self.config, day))
-
-    def each(self, scope: str | None, lines: Lines) -> Iterator[Strategy]:
-        """The strategy by each line of a scope, the last one first, to read with."""
-        today = self.day()
-        return (self.at(scope, lines, place, today) for place in reversed(range(len(lines))))
 
     def goes_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that ended like this is to be repeated: its lines have changed, or the next one takes over."""
