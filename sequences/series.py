@@ -103,8 +103,8 @@ def preview(sequence: str, scope: str | None, line: Line, *, place: int | None =
 def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: str, dry_run: bool = False) -> Change:
     """Give a scope a name for people, as a tenant has after a change of it: the scope and its numbers stay.
 
-    Lists and pages show it beside the scope, and no request more. Raises InvalidChange for a name of another form (1 to
-    200 printable characters), and OperationNotSupported without SERIES.
+    Lists, audits and pages show it beside the scope, for no request more. Raises InvalidChange for a name of another
+    form (1 to 200 printable characters), and OperationNotSupported without SERIES.
     """
     book = book_of(sequence)
     check_text("name", name, LONGEST_NAME)

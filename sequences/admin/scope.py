@@ -74,8 +74,10 @@ class Place:
 
     @property
     def name(self) -> str:
-        """How people call it."""
-        return " ".join(filter(None, ["without scope" if self.scope is None else self.scope, self.period]))
+        """How people call it, beside its own name."""
+        book = strategies.lines(self.alias)
+        named = f"({shown})" if book and (shown := book.of(self.scope).name) else ""
+        return " ".join(filter(None, ["without scope" if self.scope is None else self.scope, named, self.period]))
 
     def shown(self) -> dict[str, Any]:
         """What every page about it shows."""

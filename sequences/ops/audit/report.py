@@ -121,7 +121,7 @@ class Findings(Generic[T]):
 
 @dataclass(kw_only=True, slots=True)
 class AuditReport:
-    """What the audit found in one scope. The audit fills it.
+    """What the audit found in one scope, which people call `name` if they do not use its own. The audit fills it.
 
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without; `skipped` of them are explained by a guarded change. `went_back_to` is the counter's
@@ -137,6 +137,7 @@ class AuditReport:
     period: str
     strategy: str
     gaps_explained: bool
+    name: str = ""
     last_value: int | None = None
     carried: int = 0
     missing: int = 0
@@ -184,7 +185,8 @@ class ColumnReport(AuditReport):
 
 def title_in_words(report: AuditReport) -> str:
     """How far a scope has counted, and how many there are of each kind."""
-    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, report.period]))
+    named = f"({report.name})" if report.name else ""
+    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, named, report.period]))
     last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
     return f"{report.sequence} {scope} ({report.strategy}): {', '.join([last, *_counts(report)])}"
 

@@ -11,6 +11,7 @@ from ...commit.retries import read
 from ...dynamodb import expressions, unmarshal
 from ...dynamodb.expressions import KeySchema
 from ...exceptions import InvalidSequence, TableMissing
+from ...registry import strategies
 from ...rows.counter_rows import CounterState
 from ...rows.numbers import Numbers
 from ...rows.reading import pages
@@ -75,12 +76,14 @@ class Values:
         strategy.layout.check_scope(scope)
         self.strategy, self.scope, self.found = strategy, scope, found
         plain, period = parted(scope)
+        book = strategies.lines(strategy.alias)  # which has read the lines of the scope already
         self.report = self.kind(
             sequence=strategy.alias,
             scope=plain,
             period=period,
             strategy=type(strategy).__name__,
             gaps_explained=not strategy.gapless,
+            name=book.of(plain).name if book else "",
         )
         self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
         self.row = self._counter_row()

@@ -21,7 +21,7 @@ from sequences.registry import strategies
 from sequences.series import Line
 from sequences.testing.embedded import Engine
 from tests.sequences.admin.test_admin import LIST, client_with
-from tests.sequences.support import tables_of, written
+from tests.sequences.support import tables_of, tapped, written
 
 SEQUENCES: dict[str, dict[str, Any]] = {
     "invoices": {
@@ -195,9 +195,18 @@ class TestCommand:
         assert written("sequences", "series", "invoices", "--scope", scope, *named).strip().endswith("name: Ada & Sons")
         (row,) = json.loads(written("sequences", "show", "invoices", "--scope", scope, "--format", "json"))
         assert (row["scope"], row["name"]) == (scope, "Ada & Sons")
-        page = client_with("sequences.view_sequence").get(f"{LIST}invoices/?q={scope}").content.decode()
-        assert "Ada &amp; Sons" in page
+        client = client_with("sequences.view_sequence")
+        assert "Ada &amp; Sons" in client.get(f"{LIST}invoices/?q={scope}").content.decode()
         assert put_next("invoices", {}, scope=scope).value == 2
+        chosen = ["invoices", "--scope", scope, "--period", str(timezone.now().year)]
+        assert f"invoices {scope} (Ada & Sons) {timezone.now().year} (" in written("sequences", "audit", *chosen)
+        strategies.drop()
+        with tapped() as wire:
+            (report,) = json.loads(written("sequences", "audit", *chosen, "--format", "json"))
+        assert (report["scope"], report["name"]) == (scope, "Ada & Sons")
+        assert sum("#series#invoices" in str(sent.body) for sent in wire.sent) == 1  # the lines, by which it audits
+        page = client.get(f"{LIST}invoices/scope/audit/?scope={scope}").content.decode()
+        assert f"<h2>{scope} (Ada &amp; Sons) {timezone.now().year}</h2>" in page
         series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}"), **WHO)
         (row,) = json.loads(written("sequences", "show", "invoices", "--scope", scope, "--format", "json"))
         assert row["name"] == "Ada & Sons"
