@@ -89,7 +89,8 @@ class NewLines:
 
     def actions(self, note: ChangeNote) -> tuple[Action, ...]:
         """What is written: the lines, and their version in the counters that may be written next."""
-        stored = self.book.rows.changed(self.scope, self.before, self.lines, self._head)
+        own = any(self.period(line) != self.settings.period for line in self.lines.lines)
+        stored = self.book.rows.changed(self.scope, self.before, self.lines, self._head, own_periods=own)
         return (*stored, *(self._touch(scope, note) for scope in dict.fromkeys(self._touched())))
 
     def _touched(self) -> Iterator[Scope]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from .. import dynamodb
+from ..commit.retries import read
 from ..exceptions import BudgetSpent, GaveUp, InvalidSequence, NotConfigured, OperationNotSupported, SequenceError
 from ..rates import Rates, Usage, rates_of, usage_of
 from ..registry import strategies
@@ -26,8 +28,8 @@ READ_SCOPES = 20
 """So many scopes are read, and those used most are shown."""
 COUNTERS_AT_ONCE = 100
 SCOPES_A_PAGE = 25
-REQUESTS_A_SEQUENCE = 2 + READ_SCOPES + 2 * FIRST_SCOPES
-"""The list of its scopes and its audits, a read for each that is read, and two for the rates of each that is shown."""
+REQUESTS_A_SEQUENCE = 3 + READ_SCOPES + 2 * FIRST_SCOPES
+"""The list of its scopes, its audits and its periods, a read for each scope, and two for the rates of each shown."""
 MOST_REQUESTS = SEQUENCES_A_PAGE * REQUESTS_A_SEQUENCE
 MOST_SECONDS = 4.0
 SECONDS_A_SEQUENCE = 2.0  # so that one client that does not answer leaves time for another
@@ -117,10 +119,14 @@ def _read_at_once(strategy: Strategy) -> int:
 def present_period(strategy: Strategy, prefix: str = "") -> str:
     """The period of today, if the sequence can list its scopes; otherwise empty, for all periods.
 
-    Lines may give a scope other periods, so that a sequence with SERIES lists all of them, but for those of a prefix.
+    All of them, too, where lines give scopes other periods, unless a prefix is asked for; that costs one read.
     """
-    if (strategy.config.series and not prefix) or not strategy.scopes.searches("period"):
+    if not strategy.scopes.searches("period"):
         return ""
+    book = None if prefix else strategies.lines(strategy.alias)
+    with suppress(SequenceError):  # the list that follows says what is wrong
+        if book and book.rows.has_own_periods(partial(read, deadline=strategy.deadline())):
+            return ""
     return strategy.naming.period.name(strategy.naming.period.date_of(None, strategy.wall()))
 
 

@@ -1,6 +1,6 @@
 """The rows that keep the lines of a sequence's scopes: one for each scope, and one that counts the changes of all.
 
-    ("#series#invoices", "##")          version 7
+    ("#series#invoices", "##")          version 7, and whether a line ever had a PERIOD of its own
     ("#series#invoices", "branch-7")    version 5, with the lines, and the name that people see
 
 A change writes both: two changes that are planned at the same time are written one after the other. It also leaves its
@@ -23,6 +23,7 @@ from .lines import Line, Lines
 
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
+_OWN_PERIODS = "own_periods"
 _FIELDS = ("lines", "version", "name")
 
 
@@ -59,6 +60,10 @@ class LineRows:
         """How many changes there were. One consistent read."""
         return int(self._read(self._head, send).get("version", 0))
 
+    def has_own_periods(self, send: Send) -> bool:
+        """Whether a line ever had another PERIOD than the settings. One consistent read."""
+        return bool(self._read(self._head, send).get(_OWN_PERIODS))
+
     def page(self, cursor: str | None, limit: int) -> tuple[list[tuple[str | None, Lines]], str | None]:
         """Some scopes with their lines, sorted, and the cursor of the next page. One query."""
         after = {**self._head, "scope": {"S": cursor}} if cursor else None
@@ -79,14 +84,17 @@ class LineRows:
             if cursor is None:
                 return
 
-    def changed(self, scope: str | None, before: Lines, after: Lines, head: int) -> Iterator[Mapping[str, Any]]:
+    def changed(
+        self, scope: str | None, before: Lines, after: Lines, head: int, *, own_periods: bool
+    ) -> Iterator[Mapping[str, Any]]:
         """The actions that store the lines of a scope, if nothing has changed since they were `before`.
 
-        `head` is the number of changes that were seen then.
+        `head` is the number of changes that were seen then; with `own_periods` a line has another PERIOD than the
+        settings.
         """
         table, one = self.schema.table, {"version": after.version}
-        sets = {**one, "lines": [line.row for line in after.lines]}
-        yield expressions.change_row(table, self._head, unchanged={"version": head or None}, sets=one)
+        sets, noted = {**one, "lines": [line.row for line in after.lines]}, {_OWN_PERIODS: True} if own_periods else {}
+        yield expressions.change_row(table, self._head, unchanged={"version": head or None}, sets={**one, **noted})
         unchanged = {"version": before.version or None}
         yield expressions.change_row(table, self._key(scope), unchanged=unchanged, sets=sets)
 

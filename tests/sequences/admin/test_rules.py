@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import date
 from html import unescape
 from typing import Any
 
@@ -29,6 +30,13 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "PERIOD": "year",
         "FORMAT": "INV-{scope}-{period}-{value}",
         "SERIES": "sequences",
+    },
+    "yearly": {
+        "STRATEGY": "sequences.strategies.TransactionalCounter",
+        "PERIOD": "year",
+        "FORMAT": "YEARLY-{scope}-{period}-{value}",
+        "SERIES": "sequences",
+        "TABLE": "yearly_items",
     },
     "plain": {"STRATEGY": "sequences.strategies.TransactionalCounter", "TABLE": "plain_items"},
 }
@@ -231,3 +239,25 @@ class TestCommand:
         listed = json.loads(written("sequences", "show", "invoices", *chosen, "--format", "json"))
         assert [one["share_used"] for one in listed] == [0.25]
         assert "all explained" in written("sequences", "audit", "invoices", "--scope", scope)
+
+
+class TestPeriods:
+    def test_the_list_of_the_present_one(self, scope: str, client: Client) -> None:
+        """It has no scopes of former periods, as long as no line has a PERIOD of its own; then none is missing."""
+        series.create("yearly", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="year"), **WHO)
+        this_year = timezone.now().year
+        for day in (date(2001, 1, 1), date(this_year, 1, 1)):
+            put_next("yearly", {}, scope=scope, date=day)
+        former, present = f"{scope} 2001", f"{scope} {this_year}"
+        with tapped() as wire:
+            page = client.get(f"{LIST}yearly/").content.decode()
+        assert (former in page, present in page) == (False, True)
+        assert former in client.get(f"{LIST}yearly/?period=2001").content.decode()
+        assert sum("##" in str(sent.body) for sent in wire.sent) == 1  # one read more than without SERIES
+        assert (former in (page := client.get(LIST).content.decode()), present in page) == (False, True)
+        series.create("yearly", f"{scope}m", Line(format=f"{scope}m/{{period}}/{{value}}", period="month"), **WHO)
+        put_next("yearly", {}, scope=f"{scope}m")
+        month = f"{scope}m {timezone.now():%Y-%m}"
+        for address in (LIST, f"{LIST}yearly/"):
+            page = client.get(address).content.decode()
+            assert [one in page for one in (former, present, month)] == [True, True, True]
