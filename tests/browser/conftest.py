@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from project.proof.copies import copy_project
-from tests.browser.support import ARGUMENTS, EXECUTABLE, LOOKS, PAINTED, Look, sign_in, visit
+from tests.browser.support import ARGUMENTS, EXECUTABLE, LOOKS, Look, session, visit
 from tests.project.site import Program, Site, free_port, running_site
 
 COUNT = itertools.count(1)
@@ -38,15 +38,9 @@ def program(site: Site) -> Program:
 
 
 @pytest.fixture(scope="session")
-def states(browser: Any, site: Site) -> dict[str, Any]:
+def sessions(site: Site) -> dict[str, Any]:
     """The sessions of the administrator, of Ann, who owns the project SHOP, and of Ben, who reports there."""
-    found = {}
-    for name in ("demo", "ann", "ben"):
-        with visit(browser, site, LOOKS[0]) as page:
-            page.goto("/login/")
-            sign_in(page, name, site.password)
-            found[name] = page.context.storage_state()
-    return found
+    return {name: session(site, name) for name in ("demo", "ann", "ben")}
 
 
 @pytest.fixture(params=LOOKS, ids=str)
@@ -55,16 +49,18 @@ def look(request: pytest.FixtureRequest) -> Look:
     return request.param  # type: ignore[no-any-return]
 
 
-@pytest.fixture(params=PAINTED, ids=str)
-def painted(request: pytest.FixtureRequest) -> Look:
-    """Each width in each colour, with scripts."""
-    return request.param  # type: ignore[no-any-return]
+@pytest.fixture
+def page(browser: Any, site: Site, look: Look, sessions: dict[str, Any]) -> Iterator[Any]:
+    """A page for the administrator."""
+    with visit(browser, site, look, sessions["demo"]) as page:
+        yield page
 
 
 @pytest.fixture
-def page(browser: Any, site: Site, look: Look, states: dict[str, Any]) -> Iterator[Any]:
-    """A page for the administrator."""
-    with visit(browser, site, look, states["demo"]) as page:
+def clocked(browser: Any, site: Site, look: Look, sessions: dict[str, Any]) -> Iterator[Any]:
+    """A page for the administrator with a clock that the test sets. It stays in its profile, which nobody else gets."""
+    with visit(browser, site, look, sessions["demo"], is_first=True) as page:
+        page.clock.install()
         yield page
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.base import AXE_SCRIPT
 
 from project.commands.bootstrap import CHROMIUM
-from tests.project.site import Site
+from tests.project.site import Browser, Site
 
 EXECUTABLE = next(filter(None, map(shutil.which, CHROMIUM)), None)
 # So that it also runs as root, draws without a graphics card, and asks nobody for anything.
@@ -22,9 +22,9 @@ ARGUMENTS = (
 HEIGHT = 900
 SECONDS = 20.0
 AXE = "async options => (await axe.run(options)).violations"
-COLOURS = ("color-contrast", "link-in-text-block")  # the rules that light and dark may fulfil or not
 MISPLACED = (Path(__file__).parent / "misplaced.js").read_text(encoding="utf-8")
 LOST = 0  # in the place of a status: no answer came
+_kept: dict[tuple[Any, "Look"], Any] = {}
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Look:
 
 
 WIDE, MIDDLE, NARROW = 1280, 768, 380
-# A wide page without scripts differs from a narrow one in nothing but styles, which `PAINTED` and axe look at.
-LOOKS = (Look(WIDE, "light"), Look(NARROW, "dark"), Look(NARROW, "light", script=False))
-PAINTED = [Look(width, scheme) for width in (WIDE, NARROW) for scheme in ("light", "dark")]
+# With scripts and without, wide and narrow, light and dark. The styles are the same with scripts and without.
+LOOKS = (Look(WIDE, "light"), Look(NARROW, "dark", script=False))
+IN_HAND = Look(NARROW, "dark")
 
 
 class Watched:
@@ -80,23 +80,59 @@ class Watched:
 
 
 @contextmanager
-def visit(browser: Any, site: Site, look: Look, state: Any = None) -> Iterator[Any]:
-    """A page of the site for one visitor, signed in where `state` says so. Fails if the page had troubles."""
-    context = browser.new_context(
-        base_url=site.address,
-        color_scheme=look.scheme,
-        java_script_enabled=look.script,
-        reduced_motion="reduce",
-        storage_state=state,
-        viewport={"width": look.width, "height": HEIGHT},
-    )
+def visit(browser: Any, site: Site, look: Look, cookies: Sequence[Any] = (), is_first: bool = False) -> Iterator[Any]:
+    """A page of the site for one visitor, signed in by the cookies of a `session`. Fails if the page had troubles.
+
+    Visitors with one look come one after the other into one profile of the browser: a new one takes a second. The next
+    finds no page, cookie or permission of the last, but what the browser has cached. A first visit has its own profile.
+    """
+    context = _profile(browser, site, look) if is_first else _kept_profile(browser, site, look)
+    context.add_cookies(cookies)
     page = context.new_page()
     page.watched = Watched(page, site)
     try:
         yield page
         assert not page.watched.troubles, "\n".join(page.watched.troubles)
     finally:
-        context.close()
+        if is_first:
+            context.close()
+        else:
+            _leave(context)
+
+
+def _profile(browser: Any, site: Site, look: Look) -> Any:
+    return browser.new_context(
+        base_url=site.address,
+        color_scheme=look.scheme,
+        java_script_enabled=look.script,
+        reduced_motion="reduce",
+        viewport={"width": look.width, "height": HEIGHT},
+    )
+
+
+def _kept_profile(browser: Any, site: Site, look: Look) -> Any:
+    """The profile of all visitors with a look. Its first page keeps it warm: with no page, its window would close."""
+    if (browser, look) not in _kept:
+        _kept[browser, look] = _profile(browser, site, look)
+        _kept[browser, look].new_page().goto("/login/")
+    return _kept[browser, look]
+
+
+def _leave(context: Any) -> None:
+    """Take away what a visitor leaves in a profile."""
+    stays, *pages = context.pages
+    for page in pages:
+        page.close()
+    stays.evaluate("localStorage.clear()")
+    context.clear_cookies()
+    context.clear_permissions()
+
+
+def session(site: Site, name: str) -> list[dict[str, str]]:
+    """The cookies of a person who has signed in."""
+    browser = Browser(site)
+    browser.sign_in(name)
+    return [{"name": name, "value": value, "url": site.address} for name, value in browser.cookies.items()]
 
 
 def sign_in(page: Any, name: str, password: str) -> None:
@@ -111,18 +147,23 @@ def path(page: Any) -> str:
     return str(urlsplit(page.url).path)
 
 
-def faults(page: Any, rules: Sequence[str] = ()) -> list[str]:
-    """What axe finds on a page, by all or some of its rules: the rule and the place."""
-    some = {"runOnly": {"type": "rule", "values": [*rules]}} if rules else {}
-    options = {"preload": False, "resultTypes": ["violations"], **some}  # preloading styles is against the policy
+def faults(page: Any) -> list[str]:
+    """What axe finds on a page: the rule and the place."""
+    options = {"preload": False, "resultTypes": ["violations"]}  # preloading styles is against the policy
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(AXE, options)
     return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
-def repaint(page: Any, scheme: str) -> None:
-    """Show the page in the other colours, at once: axe must not see those in between."""
+def show(page: Any, width: int, scheme: str) -> None:
+    """Show the page at another width and in other colours."""
+    page.set_viewport_size({"width": width, "height": HEIGHT})
+    page.emulate_media(color_scheme=scheme)
+
+
+def hold_still(page: Any) -> None:
+    """Let the page change its colours at once: axe must not see those in between."""
     page.evaluate(
         """() => {
             const still = new CSSStyleSheet();
@@ -130,7 +171,6 @@ def repaint(page: Any, scheme: str) -> None:
             document.adoptedStyleSheets = [still];
         }"""
     )
-    page.emulate_media(color_scheme=scheme)
 
 
 def overflow(page: Any) -> int:
@@ -138,10 +178,6 @@ def overflow(page: Any) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
-def misplaced(page: Any, widths: Sequence[int]) -> list[str]:
-    """The texts and fields that lie on others, are cut off, broken or outside the window, at these widths of it."""
-    found = list[str]()
-    for width in widths:
-        page.set_viewport_size({"width": width, "height": HEIGHT})
-        found += [f"{width}: {one}" for one in page.evaluate(MISPLACED)]
-    return found
+def misplaced(page: Any) -> list[str]:
+    """The texts and fields that lie on others, are cut off, broken or outside the window."""
+    return list(page.evaluate(MISPLACED))

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from tests.browser.support import MIDDLE, NARROW, WIDE, Look, misplaced, overflow, visit
+import pytest
+
+from tests.browser.support import HEIGHT, LOOKS, MIDDLE, NARROW, WIDE, Look, misplaced, overflow, visit
 from tests.project.site import Program, Site
 
 OVERVIEW = "/admin/sequences/sequence/"
@@ -87,49 +89,46 @@ def requests_of(page: Any) -> list[str]:
     return asked
 
 
-def test_a_page_stays_while_its_figures_are_renewed(page: Any, program: Program, key: str, look: Look) -> None:
+def test_a_page_stays_while_its_figures_are_renewed(clocked: Any, program: Program, key: str, look: Look) -> None:
     """What is open, where the focus and the scroll are, stay; the figures are new. Pause stops it."""
     file(program, key, 2)
-    page.clock.install()
-    page.goto(f"{OVERVIEW}tickets/?q={key}")
-    page.get_by_role("link", name=key, exact=True).wait_for()
-    pause = page.get_by_role("button", name="Pause")
+    clocked.goto(f"{OVERVIEW}tickets/?q={key}")
+    clocked.get_by_role("link", name=key, exact=True).wait_for()
+    pause = clocked.get_by_role("button", name="Pause")
     assert pause.count() == look.script
     if not look.script:
-        assert page.get_by_text("Read at 20").is_visible()
+        assert clocked.get_by_text("Read at 20").is_visible()
         return
-    page.get_by_label("About tickets").click()
-    page.get_by_label("Scopes that begin with").fill("typed")
-    page.get_by_role("link", name=key, exact=True).focus()
-    page.set_viewport_size({"width": look.width, "height": 400})
-    page.evaluate("scrollTo(0, 100)")
+    clocked.get_by_label("About tickets").click()
+    clocked.get_by_label("Scopes that begin with").fill("typed")
+    clocked.get_by_role("link", name=key, exact=True).focus()
+    clocked.set_viewport_size({"width": look.width, "height": 400})
+    clocked.evaluate("scrollTo(0, 100)")
     program.post(f"/api/projects/{key}/tickets/", title="Another")
-    page.clock.run_for(11_000)
-    page.locator("[data-label='Last value'] span").get_by_text("3", exact=True).wait_for()
-    assert page.evaluate("document.activeElement.textContent") == key
-    assert page.evaluate("scrollY") == 100
-    assert page.get_by_text("A thousand numbers with items").is_visible()
-    assert page.get_by_label("Scopes that begin with").input_value() == "typed"
+    clocked.clock.run_for(11_000)
+    clocked.locator("[data-label='Last value'] span").get_by_text("3", exact=True).wait_for()
+    assert clocked.evaluate("document.activeElement.textContent") == key
+    assert clocked.evaluate("scrollY") == 100
+    assert clocked.get_by_text("A thousand numbers with items").is_visible()
+    assert clocked.get_by_label("Scopes that begin with").input_value() == "typed"
     pause.click()
-    asked = requests_of(page)
-    page.clock.run_for(60_000)
+    asked = requests_of(clocked)
+    clocked.clock.run_for(60_000)
     assert asked == []
 
 
-def test_it_rests_while_nobody_sees_it(page: Any, look: Look) -> None:
+@pytest.mark.parametrize("look", [LOOKS[0]], ids=str)
+def test_it_rests_while_nobody_sees_it(clocked: Any) -> None:
     """A hidden tab asks for nothing, and at once when it is seen again."""
-    if not look.script:
-        return
-    page.clock.install()
-    page.goto(OVERVIEW)
-    asked = requests_of(page)
+    clocked.goto(OVERVIEW)
+    asked = requests_of(clocked)
     hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true}); }"
-    page.evaluate(hide, True)
-    page.clock.run_for(60_000)
+    clocked.evaluate(hide, True)
+    clocked.clock.run_for(60_000)
     assert asked == []
-    page.evaluate(hide, False)
-    with page.expect_response(f"**{OVERVIEW}"):
-        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    clocked.evaluate(hide, False)
+    with clocked.expect_response(f"**{OVERVIEW}"):
+        clocked.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
 def test_a_day_of_the_line_can_be_pointed_at(page: Any, program: Program, key: str, look: Look) -> None:
@@ -150,14 +149,16 @@ def test_a_day_of_the_line_can_be_pointed_at(page: Any, program: Program, key: s
     assert days.locator("tbody tr").first.inner_text().split()[-1] == "3"
 
 
-def test_nothing_is_cut(browser: Any, site: Site, states: dict[str, Any], program: Program, key: str) -> None:
+def test_nothing_is_cut(browser: Any, site: Site, sessions: dict[str, Any], program: Program, key: str) -> None:
     """With all that can be opened, no text lies on another or is cut off, from a telephone to a wide screen."""
     file(program, key, 2)
     pages = [f"tickets/scope/{more}?scope={key}" for more in ("", "audit/", "freeze/")]
-    with visit(browser, site, Look(WIDE, "light"), states["demo"]) as page:
+    with visit(browser, site, LOOKS[0], sessions["demo"]) as page:
         for path in ("", "health/", "tickets/", *pages):
             page.goto(f"{OVERVIEW}{path}")
             for details in page.locator("#content-main summary").all():
                 details.click()
-            assert misplaced(page, (NARROW, MIDDLE, 1040, WIDE)) == [], path
-            assert overflow(page) <= 0, path
+            for width in (WIDE, 1040, MIDDLE, NARROW):
+                page.set_viewport_size({"width": width, "height": HEIGHT})
+                assert misplaced(page) == [], (path, width)
+                assert overflow(page) <= 0, (path, width)

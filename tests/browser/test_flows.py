@@ -289,10 +289,10 @@ def test_a_token_is_made_and_revoked(page: Any, key: str, look: Look) -> None:
 
 @pytest.mark.parametrize("name", ["ben"])
 def test_a_reporter_sees_what_they_may_do(
-    browser: Any, site: Site, look: Look, states: dict[str, Any], name: str
+    browser: Any, site: Site, look: Look, sessions: dict[str, Any], name: str
 ) -> None:
     """A reporter files in the project SHOP, and finds no way to the administration, orders or members' roles."""
-    with visit(browser, site, look, states[name]) as page:
+    with visit(browser, site, look, sessions[name]) as page:
         page.goto("/SHOP/")
         page.get_by_label("Title of a new ticket").fill("From a reporter")
         page.get_by_role("button", name="File", exact=True).click()

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.browser.support import LOOKS, LOST, Look
+from tests.browser.support import IN_HAND, LOST, Look
 from tests.project.site import Program
 
 
 @pytest.fixture
 def look() -> Look:
-    """With scripts."""
-    return LOOKS[0]
+    """With scripts, on a narrow page: on a wide one are the flows."""
+    return IN_HAND
 
 
 def at(page: Any, address: str) -> None:

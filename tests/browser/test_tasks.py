@@ -40,11 +40,11 @@ class Hand:
 
 @pytest.fixture
 def hand(
-    browser: Any, site: Site, states: dict[str, Any], program: Program, key: str, request: pytest.FixtureRequest
+    browser: Any, site: Site, sessions: dict[str, Any], program: Program, key: str, request: pytest.FixtureRequest
 ) -> Iterator[Hand]:
     """A hand on the page of a project with one ticket. What the task took is printed."""
     assert program.post(f"/api/projects/{key}/tickets/", title="Leak in the roof").status == 201
-    with visit(browser, site, LOOKS[0], states["demo"]) as page:
+    with visit(browser, site, LOOKS[0], sessions["demo"]) as page:
         page.goto(f"/{key}/")
         hand, began = Hand(page), time.monotonic()
         yield hand

@@ -166,9 +166,14 @@ class Browser:
     """A browser: it keeps cookies, follows redirects, and fills in forms with their hidden fields."""
 
     def __init__(self, site: Site) -> None:
-        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
-        self._opener = urllib.request.build_opener(NO_PROXY, cookies)
+        self._kept = http.cookiejar.CookieJar()
+        self._opener = urllib.request.build_opener(NO_PROXY, urllib.request.HTTPCookieProcessor(self._kept))
         self._site = site
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """Its cookies by their names."""
+        return {cookie.name: cookie.value or "" for cookie in self._kept}
 
     def get(self, path: str) -> Answer:
         """Open a page."""
