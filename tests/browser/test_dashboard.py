@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.support import HEIGHT, LOOKS, MIDDLE, NARROW, WIDE, Look, misplaced, overflow, visit
+from tests.browser.support import HEIGHT, LOOKS, MIDDLE, NARROW, WIDE, Look, arrive, misplaced, overflow, visit
 from tests.project.site import Program, Site
 
 OVERVIEW = "/admin/sequences/sequence/"
@@ -26,7 +26,7 @@ def file(program: Program, key: str, count: int) -> None:
 def test_the_overview_counts_a_known_load(page: Any, program: Program, key: str) -> None:
     """Seven tickets are seven of the last hour, day and month, and the scope is found by how it begins."""
     file(program, key, 7)
-    page.goto(OVERVIEW)
+    arrive(page, OVERVIEW)
     page.get_by_label("Sequence", exact=True).select_option("tickets")
     page.get_by_label("Scopes that begin with").fill(key)
     page.get_by_role("button", name="Show").click()
@@ -43,15 +43,15 @@ def test_a_scope_is_frozen_and_thawed(page: Any, program: Program, key: str) -> 
     """A change is shown before it is made, with its reason; while the scope is frozen nothing is filed."""
     file(program, key, 1)
     scope = f"{OVERVIEW}tickets/scope/?scope={key}"
-    page.goto(scope)
+    arrive(page, scope)
     change(page, "Freeze", "Count the stock.")
     refused = program.post(f"/api/projects/{key}/tickets/", title="Meanwhile")
     assert (refused.status, refused.content["code"]) == (503, "frozen")
-    page.goto(scope)
+    arrive(page, scope)
     assert "Count the stock." in row(page, "Frozen")[1]
     change(page, "Thaw", "It is counted.")
     assert program.post(f"/api/projects/{key}/tickets/", title="Afterwards").status == 201
-    page.goto(scope)
+    arrive(page, scope)
     assert row(page, "Frozen")[1] == "No"
 
 
@@ -67,7 +67,7 @@ def change(page: Any, name: str, reason: str) -> None:
 def test_a_scope_is_audited(page: Any, program: Program, key: str) -> None:
     """An audit runs in the background, and its result is kept."""
     file(program, key, 3)
-    page.goto(f"{OVERVIEW}tickets/scope/?scope={key}")
+    arrive(page, f"{OVERVIEW}tickets/scope/?scope={key}")
     page.get_by_role("link", name="Audit this scope").click()
     page.get_by_role("button", name="Begin an audit").click()
     page.get_by_role("rowheader", name="Verdict").wait_for()  # the page loads itself again until then
@@ -77,7 +77,7 @@ def test_a_scope_is_audited(page: Any, program: Program, key: str) -> None:
 
 def test_the_tables_are_judged(page: Any) -> None:
     """The health of the tables is told line by line, with what helps."""
-    page.goto(f"{OVERVIEW}health/")
+    arrive(page, f"{OVERVIEW}health/")
     assert row(page, "latency")[1] == "good"
     assert row(page, "latency")[-1] == "nothing to do"
 
@@ -92,7 +92,7 @@ def requests_of(page: Any) -> list[str]:
 def test_a_page_stays_while_its_figures_are_renewed(clocked: Any, program: Program, key: str, look: Look) -> None:
     """What is open, where the focus and the scroll are, stay; the figures are new. Pause stops it."""
     file(program, key, 2)
-    clocked.goto(f"{OVERVIEW}tickets/?q={key}")
+    arrive(clocked, f"{OVERVIEW}tickets/?q={key}")
     clocked.get_by_role("link", name=key, exact=True).wait_for()
     pause = clocked.get_by_role("button", name="Pause")
     assert pause.count() == look.script
@@ -120,7 +120,7 @@ def test_a_page_stays_while_its_figures_are_renewed(clocked: Any, program: Progr
 @pytest.mark.parametrize("look", [LOOKS[0]], ids=str)
 def test_it_rests_while_nobody_sees_it(clocked: Any) -> None:
     """A hidden tab asks for nothing, and at once when it is seen again."""
-    clocked.goto(OVERVIEW)
+    arrive(clocked, OVERVIEW)
     asked = requests_of(clocked)
     hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true}); }"
     clocked.evaluate(hide, True)
@@ -134,7 +134,7 @@ def test_it_rests_while_nobody_sees_it(clocked: Any) -> None:
 def test_a_day_of_the_line_can_be_pointed_at(page: Any, program: Program, key: str, look: Look) -> None:
     """A day, or an hour, says its count under the pointer; the arrow keys go on from it, and a table has them all."""
     file(program, key, 3)
-    page.goto(f"{OVERVIEW}tickets/scope/?scope={key}")
+    arrive(page, f"{OVERVIEW}tickets/scope/?scope={key}")
     days = page.locator(".chart").last
     points = days.locator(".point")
     assert points.count() == 30
@@ -155,7 +155,7 @@ def test_nothing_is_cut(browser: Any, site: Site, sessions: dict[str, Any], prog
     pages = [f"tickets/scope/{more}?scope={key}" for more in ("", "audit/", "freeze/")]
     with visit(browser, site, LOOKS[0], sessions["demo"]) as page:
         for path in ("", "health/", "tickets/", *pages):
-            page.goto(f"{OVERVIEW}{path}")
+            arrive(page, f"{OVERVIEW}{path}")
             for details in page.locator("#content-main summary").all():
                 details.click()
             for width in (WIDE, 1040, MIDDLE, NARROW):

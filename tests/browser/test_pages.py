@@ -9,10 +9,12 @@ import pytest
 from project.paths import ROOT
 from tests.browser.limits import FAR, PERSON, PROJECT, fill
 from tests.browser.support import (
+    BUSY,
     LOOKS,
     MIDDLE,
     NARROW,
     WIDE,
+    arrive,
     faults,
     hold_still,
     misplaced,
@@ -53,7 +55,8 @@ def paths(site: Site, limits: str) -> list[str]:
     seen, kinds = set(ahead), set[str]()
     while ahead:
         path = ahead.pop(0)
-        answer = browser.get(path)
+        while (answer := browser.get(path)).status == BUSY:
+            pass
         if answer.status != 200 and path not in UNLINKED:
             continue  # as those: one page says that nothing was found
         found.setdefault(answer.url, path)
@@ -84,7 +87,7 @@ def test_every_page_is_open_to_all(browser: Any, site: Site, part: int, paths: l
         page.watched.awaited.update({403, 404})
         for path in paths[part::PARTS]:
             show(page, WIDE, "light")
-            page.goto(path)
+            arrive(page, path)
             if found := at_all_widths(page):
                 wrong[path] = found
     assert not wrong, "\n".join(f"{path}\n    " + "\n    ".join(found) for path, found in wrong.items())
