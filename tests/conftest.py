@@ -30,7 +30,7 @@ from sequences.strategies import Strategy
 from sequences.testing import engine_at, sequence_tables
 from sequences.testing.embedded import FALLBACK_WARNING, Engine
 from sequences.testing.tables import tables_of_later_settings
-from tests.by_pairs import by_pairs
+from tests.fewer import COVER, fewer
 from tests.kept_tables import KeptTables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
@@ -44,8 +44,8 @@ os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run leave out configurations."""
-    parser.addoption("--by-pairs", action="store_true", help="every test with every strategy, not every configuration")
+    """Let a run leave out combinations of parameters."""
+    parser.addoption("--cover", choices=[*COVER], help="run each test with fewer of its parameters (tests/fewer.py)")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,8 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         with_engine = "engine" in item.fixturenames or item.get_closest_marker("needs_engine")
         if not with_engine and not hasattr(item.module, "subprocess"):
             item.add_marker("fast")
-    if config.option.by_pairs:
-        items[:] = by_pairs(items)
+    if config.option.cover:
+        items[:] = fewer(items, config.option.cover)
 
 
 @pytest.hookimpl(trylast=True)

@@ -23,7 +23,15 @@ from project.paths import ENGINE, LOCAL, ROOT, VENV
 # The module of each command, with its first arguments. The Python of the virtual environment runs it.
 COMMANDS = {
     "run": ["project.commands.serve"],
-    "test": ["pytest", "-n", "4", "--dist", "worksteal"],  # more workers than many machines have cores: tests also wait
+    "test": [
+        "pytest",
+        "-n",
+        "4",
+        "--dist",
+        "worksteal",
+        "--cover",
+        "pairs",
+    ],  # more workers than cores, for tests wait
     "browser": ["pytest", "tests/browser", "-n", "2"],
     "package": ["pytest", "tests/outside"],
     "calm": ["project.proof.calm"],

@@ -6,7 +6,7 @@ DynamoDB Local is Amazon's own engine; moto is what most projects test with. A t
 counted as left out there. The exit status is 1 if a test fails. docs/proof.md says where the engines differ.
 
 With `--brief` it runs the tests of what an engine, or the way to it, decides. Each meets every strategy, and only the
-contract every configuration (see `tests/by_pairs.py`). The soak runs beside them.
+contract every configuration (see `tests/fewer.py`). The soak runs beside them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ BRIEF = (
     "../faults/test_table.py",
 )
 """What goes over the wire: every strategy and fault, tokens, groups, blocks, changes, and what an engine refuses."""
-FEW = ("-n", "2", "--by-pairs", "-m", "not fast")
+FEW = ("-n", "2", "--cover", "values", "-m", "not fast")
 ROOM = "tests/sequences"
 
 

@@ -1,4 +1,4 @@
-"""The option --by-pairs leaves out configurations, and nothing else."""
+"""The option --cover leaves out combinations of parameters, and nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from project.paths import ROOT
 from project.proof.engines import BRIEF, ROOM
 from sequences.testing.contract import StrategyContract
-from tests.by_pairs import by_pairs
+from tests.fewer import COVER, fewer
 from tests.sequences.support import SEQUENCES
 
 KINDS = ["lost", "late", "doubled"]
@@ -49,30 +49,41 @@ def shown(kept: Iterable[pytest.Item], parameter: str) -> set[str]:
 def test_every_strategy_and_every_other_value() -> None:
     """A test keeps each strategy and each other value, and so many pairs of them at most as it has such values."""
     for n in range(50):
-        kept = by_pairs(items(f"test_{n}"))
+        kept = fewer(items(f"test_{n}"), "values")
         assert classes(shown(kept, "name")) == classes(SEQUENCES)
         assert shown(kept, "kind") == set(KINDS)
         assert len(kept) <= len(classes(SEQUENCES)) + len(KINDS)
 
 
-def test_configurations_take_turns() -> None:
+def test_every_pair() -> None:
+    """Each strategy meets each other value, once."""
+    wanted = sorted(itertools.product(classes(SEQUENCES), KINDS))
+    for n in range(50):
+        kept = [item.callspec.params for item in fewer(items(f"test_{n}"), "pairs")]  # type: ignore[attr-defined]
+        assert sorted((SEQUENCES[one["name"]]["STRATEGY"], one["kind"]) for one in kept) == wanted
+
+
+@pytest.mark.parametrize("cover", COVER)
+def test_configurations_take_turns(cover: str) -> None:
     """No configuration is left out of all tests, and the same ones stay in every process."""
     tests = [item for n in range(50) for item in items(f"test_{n}")]
-    kept = by_pairs(tests)
+    kept = fewer(tests, cover)
     assert shown(kept, "name") == set(SEQUENCES)
-    assert kept == by_pairs(tests) == [item for item in tests if item in kept]
+    assert kept == fewer(tests, cover) == [item for item in tests if item in kept]
 
 
-def test_the_contract_is_whole() -> None:
+@pytest.mark.parametrize("cover", COVER)
+def test_the_contract_is_whole(cover: str) -> None:
     """Every configuration is held to every line of the contract."""
     whole = items("test_threads", type("TestContract", (StrategyContract,), {}))
-    assert by_pairs(whole) == whole
+    assert fewer(whole, cover) == whole
 
 
-def test_tests_without_parameters() -> None:
+@pytest.mark.parametrize("cover", COVER)
+def test_tests_without_parameters(cover: str) -> None:
     """They stay."""
     alone: Any = Item("tests/test_some.py::test_alone")
-    assert by_pairs([alone]) == [alone]
+    assert fewer([alone], cover) == [alone]
 
 
 @pytest.mark.parametrize("place", BRIEF)
