@@ -9,6 +9,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.test import override_settings
 
+from project.proof.faults.elsewhere import patient
 from sequences import dynamodb
 from sequences.commit import host_memory
 from sequences.ops.tables import create_tables
@@ -47,7 +48,8 @@ class KeptTables:
 
     def _make(self) -> None:
         """Make the tables that are missing."""
-        with engine_at(self._endpoint), override_settings(SEQUENCES=self.sequences, TABLE_PREFIX=self.prefix):
+        own = override_settings(SEQUENCES=self.sequences, TABLE_PREFIX=self.prefix, SEQUENCES_CLIENTS=patient())
+        with engine_at(self._endpoint), own:
             self._keys = {table: list(dynamodb.table_keys(table)) for table in create_tables()}
 
 

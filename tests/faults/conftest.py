@@ -11,7 +11,7 @@ from django.test import override_settings
 
 from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.control import Proxy
-from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient
+from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient, patient
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
 from tests.sequences.support import fresh_processes
@@ -26,7 +26,8 @@ def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
         strategies.reset()
-        call_command("create_tables", verbosity=0)  # patiently: to make a table may take long
+        with override_settings(SEQUENCES_CLIENTS=patient()):
+            call_command("create_tables", verbosity=0)
         with override_settings(SEQUENCES_CLIENTS=impatient()):
             strategies.reset()
             yield

@@ -32,6 +32,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils.module_loading import import_string
 
+from project.proof.faults.elsewhere import patient
 from sequences import dynamodb
 from sequences.commit.host_lock import HostLock, hold_host_lock
 from sequences.commit.retries import Deadline, Timing, new_token
@@ -83,7 +84,8 @@ def tables_of(sequences: Mapping[str, Mapping[str, Any]], endpoint: str) -> Iter
     """Tables for these sequences on an engine. The value is their prefix."""
     prefix = f"t{uuid4().hex[:12]}_"
     with override_settings(SEQUENCES=sequences, TABLE_PREFIX=prefix), engine_at(endpoint):
-        made = create_tables()
+        with override_settings(SEQUENCES_CLIENTS=patient()):
+            made = create_tables()
         yield prefix
         for table in made:
             dynamodb.delete_table(table)
