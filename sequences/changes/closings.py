@@ -56,7 +56,7 @@ def reopen(
 ) -> list[Change]:
     """Let numbers be given again in a closed period, in all its scopes or in one, until it is closed again.
 
-    Returns a change for each counter that was closed. Raises what `close` raises.
+    Returns a change for each counter of the period; one that was not closed stays as it is. Raises what `close` raises.
     """
     strategy = _closable(sequence, period)
     request = ChangeRequest("reopen", by, reason, dry_run)
