@@ -29,7 +29,7 @@ def home_region(where: str, entry: Mapping[str, Any]) -> str:
 def accepted_risks(where: str, entry: Mapping[str, Any]) -> frozenset[str]:
     """The risks that the sequence accepts by name. Raises InvalidSequence."""
     accepted = entry.get("ACCEPT", ())
-    if isinstance(accepted, str) or not isinstance(accepted, list | tuple | set | frozenset):
+    if not isinstance(accepted, list | tuple | set | frozenset):
         raise InvalidSequence(f"{where}['ACCEPT'] is {accepted!r}; it must be a list of risks: {', '.join(RISKS)}.")
     if unknown := [risk for risk in accepted if risk not in RISKS]:
         raise InvalidSequence(f"{where}['ACCEPT'] has {unknown[0]!r}; the risks are {', '.join(RISKS)}.")
