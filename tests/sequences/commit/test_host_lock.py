@@ -284,6 +284,18 @@ class TestHanging:
         turns = turns_of(15, topic, 0.1)
         assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
 
+    @pytest.mark.usefixtures("impatient")
+    def test_a_line_that_moves_late(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who has waited too long looks whether a turn was given back meanwhile, and then goes on waiting."""
+        with held_elsewhere(topic), hold_host_lock(topic, 0.0) as turn:
+            assert turn._number
+            held = turn._number - 1
+            given_back = iter([held - 2, held - 2, held - 1, held - 1])  # the first look is before it connects
+            monkeypatch.setattr(HostLock, "_given_back", lambda _: next(given_back))
+            turn._wait_for(held, 30.0)
+            monkeypatch.undo()
+        assert [*given_back] == []
+
     def test_those_behind_a_holder_that_hangs(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first in the line goes on without its turn. The others wait for the first, and go on one by one."""
         monkeypatch.setattr(host_lock, "LONGEST_WAIT", 0.3)

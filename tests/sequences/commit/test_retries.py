@@ -133,7 +133,7 @@ class TestDeadline:
         assert len({new_token() for _ in range(1000)}) == 1000
 
 
-HEALING = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
+HEALING = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "TransactionCanceled"]
 
 
 @pytest.mark.parametrize("codes", [[HEALING[0]], [HEALING[1]], [HEALING[2]], [*HEALING, "None"]])

@@ -766,6 +766,16 @@ def test_many_other_scopes(configured: str, name: str, scope: str) -> None:
         get_next_value(name, scope=scope)
 
 
+@pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
+def test_what_the_next_process_begins_with(name: str, scope: str) -> None:
+    """A process leaves the last value for others of its host, so that their first number needs no read."""
+    (value,) = put_some(name, scope, 1)
+    with hold_host_lock(lock_name(name, scope)) as turn:
+        hint = turn.hint()
+    assert hint
+    assert hint[0] == value
+
+
 def test_a_value_that_is_forgotten(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that forgets the value of a scope looks at its items again before it counts there."""
     remember_at_most(10, monkeypatch)
