@@ -47,6 +47,7 @@ SCOPES = ["a", "b"]
 GOOD, CAREFUL, UNSOUND = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
 TABLES = {name: {"STRATEGY": ATOMIC, "OPTIONS": {"counter_table": name}} for name in ("sequences", "more_counters")}
 TABLES["old"] = {"STRATEGY": HIGHEST, "TABLE": "old_items"}
+TABLES["padded"] = {"STRATEGY": HIGHEST, "TABLE": "padded_items", "OPTIONS": {"sort_key": "{value:06d}"}}
 
 Become = Callable[..., Strategy]
 
@@ -167,6 +168,18 @@ class TestRefused:
         adopt("orders", scope=SCOPES, **WHO)
         assert put() > last
         assert new.rules.enforced
+
+
+def test_other_digits_in_the_sort_key(become: Become) -> None:
+    """Numbers of another width would be in another order: the first of them is refused."""
+    padded = {"TABLE": "padded_items"}
+    become(HIGHEST, {"sort_key": "{value:06d}", **LISTED}, **padded)
+    assert put() == 1
+    become(HIGHEST, {"sort_key": "{value:08d}", **LISTED}, **padded)
+    with pytest.raises(RulesChanged, match="sort_key"):
+        put()
+    become(HIGHEST, {"sort_key": "{value:06d}", **LISTED}, **padded)
+    assert put() == 2
 
 
 def count_apart(old: Strategy, new: Strategy) -> bool:

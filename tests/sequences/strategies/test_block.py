@@ -405,3 +405,15 @@ def test_how_much_is_not_given_back(allocator: BlockAllocator, scope: str, monke
 def test_a_scope_without_a_block(allocator: BlockAllocator, scope: str) -> None:
     """Nothing is held of a scope in which no value was taken."""
     assert allocator._held.held(scope) == 0
+
+
+def test_values_of_a_pool_that_another_one_has_replaced(allocator: BlockAllocator, scope: str) -> None:
+    """They are not served: the tables were made again meanwhile, or a signal handler has refilled the scope."""
+    allocator.next_value(scope)
+    pool = allocator._held.pools[scope]
+    serving = pool.serving
+    allocator._held.serve(scope, pool, iter([99]), before=iter([]))
+    assert pool.serving is serving
+    allocator._held.drop(scope)
+    allocator._held.serve(scope, pool, iter([99]), before=pool.serving)
+    assert [*pool.serving] == []
