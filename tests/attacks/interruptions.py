@@ -108,8 +108,9 @@ def ringing() -> Iterator[Alarm]:
 def _unlock() -> None:
     """Unlock the locks that a failed test still holds. Later tests, and the end of the process, would wait for them."""
     for thing in gc.get_objects():
-        lock: Any = getattr(thing, "mutex", None) if isinstance(thing, queue.Queue) else None
-        if isinstance(thing, futures.ThreadPoolExecutor):
+        kind = type(thing)  # and not what a proxy, whose object is gone, would say
+        lock: Any = getattr(thing, "mutex", None) if issubclass(kind, queue.Queue) else None
+        if issubclass(kind, futures.ThreadPoolExecutor):
             lock = vars(thing)["_idle_semaphore"]._cond._lock
         if lock and lock.locked():
             lock.release()
