@@ -72,7 +72,7 @@ def asked_for(request: HttpRequest) -> dict[str, Any]:
     """Which tickets the address of a page asks for, and in which order. Fields of a form that are empty ask nothing."""
     given = {name: [value for value in values if value] for name, values in request.GET.lists()}
     asked = {name: values if name == "status" else values[-1] for name, values in given.items() if values}
-    order = asked.get("order") if asked.get("order") in {Order.OLDEST, CHANGED} else Order.NEWEST
+    order = next((one for one in (Order.OLDEST, CHANGED) if one == asked.get("order")), Order.NEWEST)
     return {**{name: value for name, value in asked.items() if name in validators.FILTER}, "order": order}
 
 

@@ -23,15 +23,8 @@ from project.paths import ENGINE, LOCAL, ROOT, VENV
 # The module of each command, with its first arguments. The Python of the virtual environment runs it.
 COMMANDS = {
     "run": ["project.commands.serve"],
-    "test": [
-        "pytest",
-        "-n",
-        "4",
-        "--dist",
-        "worksteal",
-        "--cover",
-        "pairs",
-    ],  # more workers than cores, for tests wait
+    # More workers than many machines have cores, for tests wait.
+    "test": ["pytest", "-n", "4", "--dist", "worksteal", "--cover", "pairs"],
     "browser": ["pytest", "tests/browser", "-n", "2"],
     "package": ["pytest", "tests/outside"],
     "calm": ["project.proof.calm"],

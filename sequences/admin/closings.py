@@ -18,12 +18,12 @@ from django.utils.http import urlencode
 
 from .. import changes, dynamodb
 from ..changes.arguments import LONGEST_REASON
-from ..exceptions import BudgetSpent, GaveUp, SequenceError, StorageError
+from ..exceptions import BudgetSpent, SequenceError
 from ..services.arguments import LONGEST_SCOPE
 from ..strategies import Strategy
 from ..types import Change, named_scope
 from .overview import may
-from .scope import strategy_or_404
+from .scope import status_after, strategy_or_404
 
 MOST_REQUESTS = 2000
 MOST_SECONDS = 20.0
@@ -43,6 +43,11 @@ class _BooksForm(forms.Form):
         widget=forms.TextInput({"class": "vTextField"}),
     )
 
+    def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if not strategy.gapless:
+            self.fields.pop("at", None)
+
 
 class _CloseForm(_BooksForm):
     at = forms.DateTimeField(
@@ -53,20 +58,12 @@ class _CloseForm(_BooksForm):
     )
     field_order = ("period", "at", "reason")
 
-    def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        if not strategy.gapless:
-            del self.fields["at"]
-
 
 class _ReopenForm(_BooksForm):
     scope = forms.CharField(
         required=False, strip=False, max_length=LONGEST_SCOPE, help_text="Leave it empty for every scope."
     )
     field_order = ("period", "scope", "reason")
-
-    def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
 
     def clean_scope(self) -> Any:
         """The scope that is meant, or all of them."""
@@ -75,6 +72,7 @@ class _ReopenForm(_BooksForm):
 
 
 _FORMS: Any = {"close": _CloseForm, "reopen": _ReopenForm}
+KINDS = tuple(_FORMS)
 
 
 def can_close(strategy: Strategy) -> bool:
@@ -119,12 +117,12 @@ def _failed(form: forms.Form, error: Exception, alias: str, kind: str) -> dict[s
         )
     else:
         form.add_error(None, str(error))
-    away = isinstance(error, GaveUp | StorageError)
-    if away:
+    status = status_after(error)
+    if status == 503:
         logger.error("the books of %s cannot be changed: %s", alias, error)
-    return {"status": 503 if away else 200, "unknown": getattr(error, "outcome_unknown", False)}
+    return {"status": status, "unknown": getattr(error, "outcome_unknown", False)}
 
 
 def _shown(made: Sequence[Change]) -> dict[str, Any]:
     """Which scopes a change is about."""
-    return {"changes": made[:NAMED], "more": max(len(made) - NAMED, 0), "count": len(made), "asks": True}
+    return {"changes": made[:NAMED], "more": max(len(made) - NAMED, 0), "asks": True}

@@ -64,7 +64,7 @@ def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # ta
         ("<str:alias>/rules/", "rules", "rules", rules.rules_page, SAFE),
         *(
             (f"<str:alias>/{kind}/", kind, "books", partial(closings.books_page, kind=kind), FORM)
-            for kind in ("close", "reopen")
+            for kind in closings.KINDS
         ),
         ("<str:alias>/scope/rules/", "line", "line", about("Rules of a scope of {alias}", rules.line_page), FORM),
         (
@@ -152,7 +152,7 @@ def _sequence_page(request: HttpRequest, alias: str) -> dict[str, Any]:
         "settings": settings_of(strategy),
         "scope_form": ScopeForm(strategy),
         "has_rules": bool(strategy.config.series),
-        "books": [kind for kind in ("close", "reopen") if closings.can_close(strategy) and may(request, kind)],
+        "books": [kind for kind in closings.KINDS if closings.can_close(strategy) and may(request, kind)],
         **scopes_content(request, alias),
     }
 

@@ -16,12 +16,12 @@ from django.shortcuts import redirect
 
 from .. import dynamodb, series
 from ..changes.arguments import LONGEST_REASON
-from ..exceptions import GaveUp, OperationNotSupported, SequenceError, StorageError
+from ..exceptions import OperationNotSupported, SequenceError
 from ..formats.periods import KINDS
 from ..rows.numbers import LARGEST
 from ..series import Line
 from .overview import address_of, may
-from .scope import Place, strategy_or_404
+from .scope import Place, status_after, strategy_or_404
 
 SCOPES_A_PAGE = 50
 SECONDS = 10.0
@@ -92,6 +92,7 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     here = place.address("line")
     content |= {"lines": lines, "form": form, "index": index, "line": number, "here": here}
     content["each"] = f"{here}{'&' if '?' in here else '?'}line="
+    content["confirmed"] = "add this line" if index is None else f"change line {number}"
     content["name"] = "the sequence without scope" if place.scope is None else place.scope
     if not (form.is_bound and form.is_valid()):
         return None
@@ -105,7 +106,7 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
             return redirect(place.address("line"))
     except (SequenceError, ValueError) as error:
         form.add_error(None, str(error))
-        content["status"] = 503 if isinstance(error, GaveUp | StorageError) else 200
+        content["status"] = status_after(error)
         return None
     given = {**{name: form.data.get(name, "") for name in form.fields}, "shown": repr((form.line, texts))}
     content |= {"form": _LineForm(given), "texts": texts, "moved": "confirmed" in request.POST}

@@ -33,6 +33,7 @@ from ..exceptions import (
 from ..ops.audit.background import start_audit
 from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
+from ..ops.audit.report import scope_in_words
 from ..ops.audit.results import KeptAudits
 from ..ops.doctor import of_scope
 from ..ops.overview import scope_figures
@@ -76,8 +77,7 @@ class Place:
     def name(self) -> str:
         """How people call it, beside its own name."""
         book = strategies.lines(self.alias)
-        named = f"({shown})" if book and (shown := book.of(self.scope).name) else ""
-        return " ".join(filter(None, ["without scope" if self.scope is None else self.scope, named, self.period]))
+        return scope_in_words(self.scope, self.period, book.of(self.scope).name if book else "")
 
     def shown(self) -> dict[str, Any]:
         """What every page about it shows."""
@@ -179,8 +179,13 @@ def change_page(request: HttpRequest, place: Place, content: Content, kind: str)
         if not form.failure:
             content |= {"form": form.asked(change), "change": change, "moved": confirmed}
     content["unknown"] = getattr(form.failure, "outcome_unknown", False)
-    content["status"] = 503 if isinstance(form.failure, GaveUp | StorageError) else 200
+    content["status"] = status_after(form.failure)
     return None
+
+
+def status_after(error: Exception | None) -> int:
+    """The status of a form's page after an attempt: 503 if DynamoDB did not serve it."""
+    return 503 if isinstance(error, GaveUp | StorageError) else 200
 
 
 def audit_page(request: HttpRequest, place: Place, content: Content) -> HttpResponseBase | None:

@@ -20,6 +20,7 @@ from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.management.columns import sequence_field
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope, one_scope, scopes
+from sequences.ops.audit.report import scope_in_words
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
@@ -110,7 +111,7 @@ def run_history(command: BaseCommand, options: Options) -> None:
 
 def told(change: Change) -> str:
     """A change in one line."""
-    place = " ".join(filter(None, ["without scope" if change.scope is None else change.scope, change.period]))
+    place = scope_in_words(change.scope, change.period)
     if change.before == change.after:
         what = "" if change.after is None else f" at {change.after}"
     else:

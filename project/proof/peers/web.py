@@ -29,7 +29,7 @@ from project.proof.peers.postgresql import postgresql
 from sequences.testing.processes import HOST
 
 SITE = Path(__file__).parent / "site"
-PEERS = {"peer": "peer.settings", "tuned": "peer.tuned_settings"}
+SETTINGS = {"peer": "peer.settings", "tuned": "peer.tuned_settings"}  # of each peer
 TICKET = {
     "title": "The export leaves out the last page",
     "description": "Export a report of more than one page as PDF: the file ends one page early. It began on Monday.",
@@ -166,7 +166,7 @@ def running_sites() -> Iterator[list[Site]]:
         ours = stack.enter_context(running_stack(Path(folder), through_proxy=False))
         yield [
             Site(name="ours", stack=ours),
-            *(Site(name=name, stack=stack.enter_context(running_peer(name, ours))) for name in PEERS),
+            *(Site(name=name, stack=stack.enter_context(running_peer(name, ours))) for name in SETTINGS),
         ]
 
 
@@ -174,7 +174,7 @@ def running_sites() -> Iterator[list[Site]]:
 def running_peer(name: str, ours: Stack) -> Iterator[Stack]:
     """Our stack with a peer's site in place of ours, on the same gunicorn with its own threads. It is signed in."""
     with postgresql() as socket_folder:
-        settings = {"DJANGO_SETTINGS_MODULE": PEERS[name], "PGHOST": socket_folder}
+        settings = {"DJANGO_SETTINGS_MODULE": SETTINGS[name], "PGHOST": socket_folder}
         environment = {name: value for name, value in ours.environment.items() if name != "PYTHONPATH"} | settings
         for command in (["migrate", "--run-syncdb"], ["createsuperuser", "--noinput"]):
             django = [str(PEERS_PYTHON), "-m", "django", *command, "-v0"]
@@ -246,8 +246,10 @@ def as_table(cases: Sequence[dict[str, Any]]) -> str:
     ]
     for case in cases:
         figures = " | ".join(
-            " / ".join(f"{case[site][figure]:,.{digits}f}" for site in ("ours", *PEERS))
+            " / ".join(f"{case[site][figure]:,.{digits}f}" for site in ("ours", *SETTINGS))
             for figure, digits in {"per_second": 0, "p50_ms": 1, "p99_ms": 1, "faults": 0}.items()
         )
-        lines.append(f"| {case['case']} | {' | '.join(in_cells(case['over'][name]) for name in PEERS)} | {figures} |")
+        lines.append(
+            f"| {case['case']} | {' | '.join(in_cells(case['over'][name]) for name in SETTINGS)} | {figures} |"
+        )
     return "\n".join(lines)

@@ -183,10 +183,15 @@ class ColumnReport(AuditReport):
         return gaps + self.duplicates.total + self.above + (self.went_back_to is not None)
 
 
+def scope_in_words(scope: str | None, period: str, name: str = "") -> str:
+    """How people read a scope, with the name that they call it and its period, where it has these."""
+    named = f"({name})" if name else ""
+    return " ".join(filter(None, ["without scope" if scope is None else scope, named, period]))
+
+
 def title_in_words(report: AuditReport) -> str:
     """How far a scope has counted, and how many there are of each kind."""
-    named = f"({report.name})" if report.name else ""
-    scope = " ".join(filter(None, ["without scope" if report.scope is None else report.scope, named, report.period]))
+    scope = scope_in_words(report.scope, report.period, report.name)
     last = "nothing handed out" if report.last_value is None else f"last value {report.last_value}"
     return f"{report.sequence} {scope} ({report.strategy}): {', '.join([last, *_counts(report)])}"
 
