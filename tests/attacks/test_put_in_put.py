@@ -23,7 +23,7 @@ from tests.sequences.support import import_row
 
 pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
 
-DEADLINE = 2.0
+DEADLINE = 5.0
 ROUNDS = 20
 STRIDE = 7
 """The step between the tried points of a put."""

@@ -31,7 +31,7 @@ from tests.sequences.support import handled, names_that, wait_until
 
 pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
 
-DEADLINE = 1.0
+DEADLINE = 5.0
 ROUNDS = 40
 STRIDE = 5
 """The step between the tried points of a put."""

@@ -390,7 +390,7 @@ def lock_name(name: str, scope: str | None) -> str:
         return names[0]
 
 
-def wait_until(fact: Callable[[], object], seconds: float = 10.0) -> None:
+def wait_until(fact: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something that must become true."""
     deadline = time.monotonic() + seconds
     while not fact():

@@ -402,8 +402,8 @@ class TestSetUp:
             monkeypatch.setenv(name, "/nonexistent")
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         settings.SEQUENCES = {
-            "atomic": {"STRATEGY": "sequences.strategies.AtomicCounter", "OPTIONS": {"deadline": 0.05}},
-            "sorted": {"STRATEGY": "sequences.strategies.SortKeyMaximum", "OPTIONS": {"deadline": 0.05}},
+            "atomic": {"STRATEGY": "sequences.strategies.AtomicCounter", "OPTIONS": {"deadline": 60.0}},
+            "sorted": {"STRATEGY": "sequences.strategies.SortKeyMaximum", "OPTIONS": {"deadline": 60.0}},
         }
         strategies.reset()
         yield
@@ -416,11 +416,9 @@ class TestSetUp:
             put_next(alias, {})
 
     @pytest.mark.parametrize("alias", ["atomic", "sorted"])
-    def test_no_credentials(self, alias: str, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    def test_no_credentials(self, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without credentials the error names the variables that hold them."""
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        settings.SEQUENCES[alias]["OPTIONS"]["deadline"] = 60.0  # to look for them takes a part of it
-        strategies.reset()
         with pytest.raises(NotConfigured, match="AWS_ACCESS_KEY_ID"):
             put_next(alias, {})
         with pytest.raises(NotConfigured, match="AWS_ACCESS_KEY_ID"):
@@ -435,8 +433,9 @@ class TestSetUp:
             put_next(alias, {})
 
     @pytest.mark.parametrize("alias", ["atomic", "sorted"])
-    def test_nobody_listens(self, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nobody_listens(self, alias: str, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
         """An engine that is not there is asked until the deadline; the error names its address."""
+        settings.SEQUENCES[alias]["OPTIONS"]["deadline"] = 0.5
         self._configure(monkeypatch, "http://127.0.0.1:9")
         dynamodb.shared_client()  # making it takes a part of the deadline
         with pytest.raises(SequenceUnavailable, match=r"AWS_ENDPOINT_URL_DYNAMODB=http://127\.0\.0\.1:9") as caught:
@@ -448,7 +447,6 @@ class TestSetUp:
         """A missing table is reported at once, with the command that creates it."""
         self._configure(monkeypatch, endpoint)
         settings.TABLE_PREFIX = "no_such_"
-        dynamodb.shared_client()  # making it takes a part of the deadline
         for use in (put_next, lambda name, item: get_last_value(name)):
             with pytest.raises(TableMissing, match=r"manage\.py create_tables"):
                 use(alias, {})

@@ -126,19 +126,14 @@ class TestFetching:
             get_next_value("block", scope=scope)
         assert take_some("block", scope, 11) == list(range(1, 12))
 
-    def test_a_fetch_that_takes_too_long(
-        self, install: Callable[..., Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_fetch_that_takes_too_long(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
         """A caller that waits behind another caller's fetch gives up at the deadline, and takes no value."""
-        allocator = install("block", block_size=10, deadline=0.05)
-        assert isinstance(allocator, BlockAllocator)
-        fetches = Fetches(allocator, monkeypatch)
         fetches.open.clear()
         with ThreadPoolExecutor(1) as thread:
             first = thread.submit(get_next_value, "block", scope=scope)
             wait_until(lambda: fetches.sizes)
             with pytest.raises(SequenceUnavailable, match="nothing was stored"):
-                get_next_value("block", scope=scope)
+                allocator.reserve(scope, 1, Deadline(seconds=0.05))
             fetches.open.set()
             assert first.result() == 1
         assert get_next_value("block", scope=scope) == 2

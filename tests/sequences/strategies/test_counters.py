@@ -395,7 +395,7 @@ class TestRogueWriters:
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_a_hint_from_before_the_table(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A hint that is left of a table that was made anew does not keep a fresh process from counting."""
-        strategy = install(name, deadline=0.5)
+        strategy = install(name, deadline=5.0)
         with hold_host_lock(lock_name(name, scope)) as turn:
             turn.leave_hint(1000, strategy.timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 1)]
