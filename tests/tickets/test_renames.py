@@ -230,7 +230,7 @@ class TestOtherProcesses:
         monkeypatch.setattr("tickets.renames.monotonic", lambda: later)
         assert selectors.get_ticket(ABC_1).key == XYZ_1
 
-    def test_reads_and_writes_cost_nothing_more(self, ticket: Ticket) -> None:
+    def test_reads_and_writes_cost_nothing_more(self, still: None, ticket: Ticket) -> None:
         """By any key, a process that knows of the renames sends the requests that it would send without any."""
         rename()
         selectors.get_ticket(XYZ_1)
@@ -242,7 +242,7 @@ class TestOtherProcesses:
             file("x", key.project)
             assert operations == ["GetItem", "Query", "PutItem"]
 
-    def test_what_is_not_there_costs_one_query(self, ticket: Ticket) -> None:
+    def test_what_is_not_there_costs_one_query(self, still: None, ticket: Ticket) -> None:
         """A key that is not found is looked up once among the renames."""
         selectors.get_ticket(ABC_1)
         operations = requests_from_now()
