@@ -10,6 +10,7 @@ all tests but those with the mark `needs_engine`.
 import gc
 import os
 import re
+import signal
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from functools import cache
 from typing import Any
 from uuid import uuid4
 
+import hypothesis
 import pytest
 from botocore import hooks
 from botocore.loaders import create_loader
@@ -41,6 +43,16 @@ os.environ.pop("AWS_PROFILE", None)
 os.environ.pop("AWS_ENDPOINT_URL_DYNAMODB", None)
 os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "tests"
 os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
+
+# A shell lets what it runs in the background ignore Ctrl-C, and the programs that tests start would ignore it, too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Properties are judged by what they find, and not by their seconds, which are the machine's.
+hypothesis.settings.register_profile(
+    "patient", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -184,9 +184,17 @@ class BlockAllocator(CounterStrategy):
             taken = super().take(scope, count, deadline)
             self._held.note(scope, values_of(taken)[-1])
             return taken
-        values = [self._next(scope, deadline) for _ in range(count)]
-        pending, pool = Pending(ReserveRequest(count=count)), self._pools.get(scope)
-        if pool:
+        values = list[int]()
+        try:
+            while len(values) < count:
+                values.append(self._next(scope, deadline))
+        except SequenceError:  # the caller gets none of them
+            if values and (pool := self._pools.get(scope)):
+                for value in reversed(values):
+                    pool.hold_back(value)
+            raise
+        pending = Pending(ReserveRequest(count=count))
+        if pool := self._pools.get(scope):
             pending.charge(write_units=count * pool.units_per_value)
         pending.settle(values)
         return pending

@@ -16,7 +16,7 @@ from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline, read
 from ..dynamodb.expressions import GAPLESS_AFTER
-from ..exceptions import OperationNotSupported, SequenceError
+from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..rows import operator_errors
 from ..rows.assignments import Assignment
@@ -157,16 +157,33 @@ class CounterStrategy(Strategy):
         self.items.submit(scope, [pending for pending in pendings if pending.answer is None], deadline)
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """Take values for the requests without one. A request keeps its value until another item is found under it."""
+        """Take values for the requests without one. A request keeps its value until another item is found under it.
+
+        Where not enough values are left, the first requests get them.
+        """
         self.counter.catch_up(scope, deadline.send)
+        try:
+            self._take_for(scope, pendings, deadline)
+        except SequenceExhausted:
+            if all(pending.value is None for pending in pendings):
+                raise
+        served = [pending for pending in pendings if pending.value is not None]
+        return Assignment(served, [pending.value for pending in served if pending.value is not None])
+
+    def _take_for(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+        """Take values for the requests without one; if that is too many, for half of them."""
         waiting = [pending for pending in pendings if pending.value is None]
         singles = [pending for pending in waiting if pending.request.count == 1]
-        if singles:
-            _share(self.take(scope, len(singles), deadline), singles)
-        for pending in waiting:
-            if pending.request.count > 1:  # from the counter, as the values must follow each other
-                _share(CounterStrategy.take(self, scope, pending.request.count, deadline), [pending])
-        return Assignment(pendings, [pending.value for pending in pendings if pending.value is not None])
+        try:
+            if singles:
+                _share(self.take(scope, len(singles), deadline), singles)
+            for pending in waiting:
+                if pending.request.count > 1:  # from the counter, as the values must follow each other
+                    _share(CounterStrategy.take(self, scope, pending.request.count, deadline), [pending])
+        except SequenceExhausted:
+            if len(waiting) == 1:
+                raise
+            self._take_for(scope, waiting[: len(waiting) // 2], deadline)
 
     def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
         """An imported row has this number: the counter is behind the stored items."""

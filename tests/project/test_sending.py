@@ -90,7 +90,7 @@ class TestParts:
         assert book.made < 5
         assert not book.closed.is_set()
         read(client)
-        assert book.closed.wait(10)
+        assert book.closed.wait(60)
 
     def test_a_client_that_leaves(self, running: Running, library: Library) -> None:
         """The answer that it did not read is closed: nothing of it stays."""
@@ -98,7 +98,7 @@ class TestParts:
         wait_for(lambda: [each for each in channels(running) if each.paused])
         client.close()
         (book,) = library.books
-        assert book.closed.wait(10)
+        assert book.closed.wait(60)
         assert book.made < PARTS
 
     def test_requests_after_it_wait(self, running: Running) -> None:

@@ -68,7 +68,7 @@ def in_one_group(name: str, scope: str, wire: Wire, riders: Sequence[Sequence[Ac
         wire.before(held, lambda: sending.set() or all_wait.wait(timeout=10))  # type: ignore[func-returns-value]
         futures: list[Future[Allocation]] = []
         threads.submit(put_some, name, scope, 1)
-        assert sending.wait(timeout=10)
+        assert sending.wait(timeout=60)
         for number, also in enumerate(riders):
             futures.append(threads.submit(put_next, name, {"n": number}, scope=scope, also=also))
             wait_until(lambda: waiting() == len(futures))

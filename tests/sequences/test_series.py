@@ -380,18 +380,28 @@ class TestLinesInRow:
         assert [get_next_value(sequence, scope=scope) for _ in range(3)] == [1, 2, 10]
         assert list(get_next_values(2, sequence, scope=scope)) == [11, 12]
 
-    def test_many_at_once(self, scope: str) -> None:
-        """Of many items those that no longer fit get the numbers of the next line; items that are together do not."""
-        lines = Line(format=f"{scope}-{{value}}", maximum=3), Line(format=f"{scope}/{{value}}", start=10)
-        in_row("transactional", scope, *lines)
-        made = put_next_many("transactional", [{"n": n} for n in range(5)], scope=scope)
+    @pytest.mark.parametrize("sequence", EVERY)
+    def test_many_at_once(self, sequence: str, scope: str) -> None:
+        """Of many items those that no longer fit get the numbers of the next line."""
+        in_row(
+            sequence, scope, Line(format=f"{scope}-{{value}}", maximum=3), Line(format=f"{scope}/{{value}}", start=10)
+        )
+        made = put_next_many(sequence, [{"n": n} for n in range(5)], scope=scope)
         assert [one.value for one in made] == [1, 2, 3, 10, 11]
-        in_row("transactional", f"{scope}b", *(dataclasses.replace(one, format=f"b{one.format}") for one in lines))
-        put("transactional", f"{scope}b")
-        together = put_next_together("transactional", [{"n": n} for n in range(3)], scope=f"{scope}b")
-        assert [one.value for one in together] == [10, 11, 12]
-        each = put_next_each("transactional", [{"n": n} for n in range(2)], scope=scope)
+        each = put_next_each(sequence, [{"n": n} for n in range(2)], scope=scope)
         assert [one.value for one in each if not isinstance(one, Exception)] == [12, 13]
+
+    def test_many_together(self, scope: str) -> None:
+        """Items that are together all get the numbers of the next line, if they no longer fit."""
+        in_row(
+            "transactional",
+            scope,
+            Line(format=f"{scope}-{{value}}", maximum=3),
+            Line(format=f"{scope}/{{value}}", start=10),
+        )
+        put("transactional", scope)
+        together = put_next_together("transactional", [{"n": n} for n in range(3)], scope=scope)
+        assert [one.value for one in together] == [10, 11, 12]
 
     def test_a_fresh_process_reads_the_last_line(self, scope: str) -> None:
         """It reads, voids and looks ahead where the numbers are by now."""

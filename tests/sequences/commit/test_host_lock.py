@@ -227,7 +227,7 @@ class TestTurns:
                 process.join(30)
             else:
                 release.set()
-            assert held.wait(10)
+            assert held.wait(60)
             done.set()
             waiting.join(30)
 

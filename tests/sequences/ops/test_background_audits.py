@@ -100,12 +100,12 @@ def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytes
     def renewed(*given: Any) -> bool:
         stored = renew(*given)
         seen.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return stored
 
     monkeypatch.setattr(KeptAudits, "renew", renewed)
     start_audit(strategy, scope, "ada")
-    assert seen.wait(10)
+    assert seen.wait(60)
     run, result = KeptAudits(strategy).look(scope)
     assert run is not None
     assert (run.done, run.wanted, run.runs, run.ended, result) == (10, 50, True, False, None)

@@ -122,6 +122,7 @@ class TestMadeAgain:
 class TestIdentity:
     def test_it_is_asked_once(self, configured: str, scope: str, wire: Wire) -> None:
         """A process asks once for each table, not for each number, scope or strategy."""
+        strategies["block"].stop()  # a thread that looks would ask, too
         dynamodb.forget_lives()
         for name in NAMES:
             put_some(name, scope, 2)
@@ -217,6 +218,7 @@ class TestIdentity:
     @pytest.mark.needs_engine
     def test_the_name_of_a_turn(self, configured: str, scope: str) -> None:
         """Releases of the application share their turns: a turn is named, literally, for its tables and its scope."""
+        dynamodb.forget_lives()
         names = []
         for table in strategies["transactional"].lives.tables:
             about = dynamodb.call("describe_table", {"TableName": table})["Table"]

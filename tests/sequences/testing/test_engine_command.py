@@ -75,7 +75,7 @@ def test_it_has_the_tables_and_ends_by_ctrl_c(tmp_path: Path) -> None:
             assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
             assert "tickets" in tables_at(lines)
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 0
+            assert process.wait(60) == 0
             assert "Traceback" not in said(process)
         assert port_is_free(port)
 
@@ -107,5 +107,5 @@ def test_an_engine_that_ends_by_itself() -> None:
         binary = str(find_binary())
         (engine,) = [pid for pid in children if binary in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
         os.kill(int(engine), signal.SIGKILL)
-        assert process.wait(10) == 1
+        assert process.wait(60) == 1
         assert "The engine ended by itself, with code -9." in said(process)
