@@ -36,7 +36,7 @@ def staff(ann: User) -> User:
 @pytest.fixture
 def clerk(staff: User) -> User:
     """Ann as a member of the staff who may see tickets."""
-    staff.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+    staff.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_ticket"))
     return staff
 
 

@@ -487,7 +487,7 @@ class TestPages:
         assert "Printer on fire" not in page
         ann.is_staff = True
         ann.save()
-        ann.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+        ann.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_ticket"))
         assert "Moved to XYZ-1" in browser.get("/admin/tickets/ticket/?project=ABC").content.decode()
 
     def test_a_form_that_was_open_says_where_the_ticket_is(self, browser: Client, ticket: Ticket) -> None:

@@ -399,7 +399,7 @@ class TestPages:
         """The list of tickets in the administration is found by a former key, and goes on by the present one."""
         ann.is_staff = True
         ann.save()
-        ann.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+        ann.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_ticket"))
         for number in range(50):
             file(f"x{number}")
         rename()

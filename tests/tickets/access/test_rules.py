@@ -292,7 +292,9 @@ class TestPermissions:
         settings.EVERYBODY_MAY_ADD_PROJECTS = True
         assert program("stranger").post("/api/projects/", made).status_code == 201
         settings.EVERYBODY_MAY_ADD_PROJECTS = False
-        people["reader"].user_permissions.add(Permission.objects.get(codename="add_project"))
+        people["reader"].user_permissions.add(
+            Permission.objects.get(content_type__app_label="tickets", codename="add_project")
+        )
         assert program("reader").post("/api/projects/", {**made, "key": "XYZ"}).status_code == 201
 
     def test_values_are_taken_by_permission_in_known_scopes(
@@ -301,7 +303,9 @@ class TestPermissions:
         """Who may take values takes them without a scope, or in one that the settings name."""
         address = "/api/sequences/orders/next/"
         assert program("staff").post(address, {}).status_code == 403
-        people["stranger"].user_permissions.add(Permission.objects.get(codename="take_value"))
+        people["stranger"].user_permissions.add(
+            Permission.objects.get(content_type__app_label="sequences", codename="take_value")
+        )
         stranger = program("stranger")
         assert stranger.post(address, {}).json()["values"] == [1001]
         assert stranger.post(address, {"scope": "north"}).status_code == 403

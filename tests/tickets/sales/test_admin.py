@@ -24,7 +24,7 @@ def clerk(ann: User) -> User:
 @pytest.fixture
 def auditor(clerk: User) -> User:
     """Ann as a member of the staff who may see orders and invoices."""
-    clerk.user_permissions.add(Permission.objects.get(codename="view_invoice"))
+    clerk.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_invoice"))
     return clerk
 
 

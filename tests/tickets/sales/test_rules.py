@@ -103,7 +103,7 @@ def test_the_staff_makes_a_rule(tables: str, ann: User, browser: Client) -> None
     """The page of the administration shows the next numbers, and then makes the rule; the next order follows it."""
     ann.is_staff = True
     ann.save()
-    ann.user_permissions.add(Permission.objects.get(codename="series_sequence"))
+    ann.user_permissions.add(Permission.objects.get(content_type__app_label="sequences", codename="series_sequence"))
     page = "/admin/sequences/sequence/orders/scope/rules/"
     form = {"format": "B7-{value}", "start": "7000", "reason": "a branch"}
     preview = browser.post(page, form)
