@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -71,12 +72,8 @@ def installed(install: Install, **options: Any) -> BlockAllocator:
 @contextmanager
 def elsewhere(**options: Any) -> Iterator[None]:
     """What is done here, another process does."""
-    own = strategies._made.pop("block")
-    strategies._made["block"] = make("block", **options)
-    try:
+    with mock.patch.dict(strategies._made, block=make("block", **options)):
         yield
-    finally:
-        strategies._made["block"] = own
 
 
 class Threads:
