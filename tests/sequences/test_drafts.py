@@ -37,6 +37,16 @@ def bill(shop: ModuleType) -> Any:
     return shop.Bill.objects.create(customer="A", issued_on=TODAY)
 
 
+class ByReplica:
+    """A router of a project that reads from a replica, which is away."""
+
+    def db_for_read(self, *_: object, **__: object) -> str:
+        return "replica"
+
+    def db_for_write(self, *_: object, **__: object) -> str:
+        return "default"
+
+
 def stored(bill: Any) -> tuple[int | None, str | None]:
     """The number and the text in the row of a bill."""
     number, text = type(bill).objects.values_list("number", "number_text").get(pk=bill.pk)
@@ -186,6 +196,11 @@ class TestMany:
         assert wire.operations.count("TransactWriteItems") == 1
         assert shop.Bill.objects.awaiting_number().count() == 50
         assert shop.Bill.objects.filter(customer="A").issue_numbers() == {}
+
+    def test_they_are_read_where_they_are_written(self, shop: ModuleType, bill: Any, settings: Settings) -> None:
+        """A replica for reading may not have the newest drafts yet: it is not asked."""
+        settings.DATABASE_ROUTERS = [f"{__name__}.ByReplica"]
+        assert shop.Bill.objects.issue_numbers() == {bill.pk: 1}
 
     def test_in_a_transaction(self, shop: ModuleType, bill: Any) -> None:
         """Within a transaction nothing is taken before the commit."""
