@@ -114,6 +114,16 @@ class TestAdvance:
         assert report.last_value is not None
         assert report.missing + report.carried == (report.last_value - nth(name, 0)) // step
 
+    @pytest.mark.parametrize("frozen", [False, True])
+    def test_what_its_row_says(self, scope: str, frozen: bool) -> None:
+        """The row without an item says who did it, when and why, and of a frozen scope that, too."""
+        put_some("sort-key", scope, 1)
+        if frozen:
+            changes.freeze("sort-key", scope=scope, **WHO)
+        changes.advance("sort-key", to=5, scope=scope, **WHO)
+        said = stored("sort-key", scope)[5]["void"].keys()
+        assert said == {"by", "at", "reason", *(["frozen"] if frozen else [])}
+
     @every_strategy
     def test_only_upwards(self, name: str, scope: str) -> None:
         """What is not above all values so far is refused with the least that is allowed, and nothing is written."""
