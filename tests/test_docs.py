@@ -38,6 +38,8 @@ from project.proof.figures import Figures
 from project.proof.peers.web import CASES
 from project.proof.reference import page_of_figures
 from sequences.capabilities import options_table, strategies_table, strategy_classes
+from sequences.commit.retries import DEADLINE_SECONDS, GRACE_SECONDS
+from sequences.commit.waiters import LATE_SECONDS
 from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
@@ -580,6 +582,12 @@ class TestPlaces:
         named = re.findall(r"^\d\. \[(.*?)\]\(docs/exactness\.md#", PAGES["README.md"], re.MULTILINE)
         assert len(named) == 7
         assert named == re.findall(r"^## (.*)$", prose("docs/exactness.md"), re.MULTILINE)[:7]
+
+    def test_when_an_answer_comes(self) -> None:
+        """A call answers by its deadline, and what it may add to that, within the seconds that the README names."""
+        named = re.search(r"which answers within (\d+) seconds", PAGES["README.md"])
+        assert named
+        assert DEADLINE_SECONDS + max(GRACE_SECONDS, LATE_SECONDS) <= int(named[1])
 
     def test_the_readme_is_short(self) -> None:
         """It has less than 120 lines; what is longer has a page of its own."""

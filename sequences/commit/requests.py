@@ -221,7 +221,8 @@ class Decision(NamedTuple):
 class Committer(ABC):
     """Prepares the writes of a commit queue and reads their outcome. A method makes one attempt and never retries."""
 
-    most_actions = 100
+    most_actions: int
+    """How many actions of requests fit in one write."""
 
     def exclusively(self, scope: Scope, deadline: Deadline) -> AbstractContextManager[bool]:
         """Held while one write is prepared and sent. Other processes of the host may wait for it, and it for them.

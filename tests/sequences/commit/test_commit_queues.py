@@ -57,6 +57,8 @@ TOGETHER = ["sort-key", "sort-key-padded", "transactional", "transactional-besid
 class Ledger(Committer):
     """A committer that numbers requests from 1 and refuses items that hold "bad"."""
 
+    most_actions = 100
+
     def __init__(self) -> None:
         self.last_value = 0
         self.prepared: list[list[Pending[Any]]] = []
