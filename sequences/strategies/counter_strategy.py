@@ -167,8 +167,8 @@ class CounterStrategy(Strategy):
         except SequenceExhausted:
             if all(pending.value is None for pending in pendings):
                 raise
-        served = [pending for pending in pendings if pending.value is not None]
-        return Assignment(served, [pending.value for pending in served if pending.value is not None])
+        served = [(pending, pending.value) for pending in pendings if pending.value is not None]
+        return Assignment([pending for pending, _ in served], [value for _, value in served])
 
     def _take_for(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Take values for the requests without one; if that is too many, for half of them."""

@@ -476,6 +476,11 @@ class TestLinesInRow:
         assert found
         assert found.text == f"INV-{scope}-2020-1"
 
+    def test_scopes_are_searched_in_one_period(self) -> None:
+        """As in a sequence without lines."""
+        with pytest.raises(OperationNotSupported, match="searched in one period: name it"):
+            strategies["invoices"].scopes.page(None, 100, prefix="A")
+
     def test_each_year_begins_anew(self, scope: str) -> None:
         """With a period, each one begins with the first line again."""
         in_row(
