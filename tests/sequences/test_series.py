@@ -123,6 +123,11 @@ def put(sequence: str, scope: str, token: str | None = None, **more: Any) -> str
     return put_next(sequence, {"title": "a"}, scope=scope, idempotency_token=token, **more).text
 
 
+def two_lines(scope: str, *, maximum: int) -> tuple[Line, Line]:
+    """A line up to `maximum`, and another one from 10 on."""
+    return Line(format=f"{scope}-{{value}}", maximum=maximum), Line(format=f"{scope}/{{value}}", start=10)
+
+
 def in_row(sequence: str, scope: str, *lines: Line) -> None:
     """Give a scope these lines."""
     first, *others = lines
@@ -358,9 +363,7 @@ class TestLinesInRow:
     @pytest.mark.parametrize("sequence", EVERY)
     def test_a_range_that_is_used_up(self, sequence: str, scope: str) -> None:
         """The next line takes over without a pause, in every process, and the audit explains what lies between."""
-        in_row(
-            sequence, scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
-        )
+        in_row(sequence, scope, *two_lines(scope, maximum=2))
         here = [put(sequence, scope) for _ in range(3)]
         assert here == [f"{scope}-1", f"{scope}-2", f"{scope}/10"]
         with elsewhere():
@@ -374,18 +377,14 @@ class TestLinesInRow:
     @pytest.mark.parametrize("sequence", RESERVING)
     def test_reserved_values(self, sequence: str, scope: str) -> None:
         """Values without items, too."""
-        in_row(
-            sequence, scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
-        )
+        in_row(sequence, scope, *two_lines(scope, maximum=2))
         assert [get_next_value(sequence, scope=scope) for _ in range(3)] == [1, 2, 10]
         assert list(get_next_values(2, sequence, scope=scope)) == [11, 12]
 
     @pytest.mark.parametrize("sequence", EVERY)
     def test_many_at_once(self, sequence: str, scope: str) -> None:
         """Of many items those that no longer fit get the numbers of the next line."""
-        in_row(
-            sequence, scope, Line(format=f"{scope}-{{value}}", maximum=3), Line(format=f"{scope}/{{value}}", start=10)
-        )
+        in_row(sequence, scope, *two_lines(scope, maximum=3))
         made = put_next_many(sequence, [{"n": n} for n in range(5)], scope=scope)
         assert [one.value for one in made] == [1, 2, 3, 10, 11]
         each = put_next_each(sequence, [{"n": n} for n in range(2)], scope=scope)
@@ -393,21 +392,14 @@ class TestLinesInRow:
 
     def test_many_together(self, scope: str) -> None:
         """Items that are together all get the numbers of the next line, if they no longer fit."""
-        in_row(
-            "transactional",
-            scope,
-            Line(format=f"{scope}-{{value}}", maximum=3),
-            Line(format=f"{scope}/{{value}}", start=10),
-        )
+        in_row("transactional", scope, *two_lines(scope, maximum=3))
         put("transactional", scope)
         together = put_next_together("transactional", [{"n": n} for n in range(3)], scope=scope)
         assert [one.value for one in together] == [10, 11, 12]
 
     def test_a_fresh_process_reads_the_last_line(self, scope: str) -> None:
         """It reads, voids and looks ahead where the numbers are by now."""
-        in_row(
-            "atomic", scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
-        )
+        in_row("atomic", scope, *two_lines(scope, maximum=2))
         for _ in range(4):
             put("atomic", scope)
         with elsewhere():
@@ -620,9 +612,7 @@ class TestEventLoops:
                 [item.value async for item in aitems("atomic", scope=scope)],
             )
 
-        in_row(
-            "atomic", scope, Line(format=f"{scope}-{{value}}", maximum=2), Line(format=f"{scope}/{{value}}", start=10)
-        )
+        in_row("atomic", scope, *two_lines(scope, maximum=2))
         texts, value, last, found, second, listed = asyncio.run(calls())
         assert texts == [f"{scope}-1", f"{scope}-2", f"{scope}/10"]
         assert (value, last, found.value, second.value, listed) == (11, 11, 10, 2, [1, 2, 10])
