@@ -336,16 +336,19 @@ TAKES = """
 import _thread, os, sys, django
 django.setup()
 from django.conf import settings
+from sequences.commit.retries import Deadline
 from tests.sequences.support import SEQUENCES, make
 settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, os.environ["PREFIX"]
 def full(*_):
     raise RuntimeError("can't start new thread")
 _thread.start_new_thread = full  # the caller has to look
 block = make("block", watch_seconds=0.1, deadline=2.0)
-print(block.next_value(sys.argv[1]), flush=True)
+def take():
+    return block.reserve(sys.argv[1], 1, Deadline(seconds=60.0))[0]
+print(take(), flush=True)
 sys.stdin.readline()
 try:
-    print(block.next_value(sys.argv[1]), flush=True)
+    print(take(), flush=True)
 except Exception as error:
     print(type(error).__name__, flush=True)
 """
