@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from sequences import dynamodb
+from tests.people import allow
 from tests.tickets.sales.support import issued
 from tickets import services
 from tickets.sales.types import Invoice
@@ -36,7 +37,7 @@ def staff(ann: User) -> User:
 @pytest.fixture
 def clerk(staff: User) -> User:
     """Ann as a member of the staff who may see tickets."""
-    staff.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_ticket"))
+    allow(staff, "tickets.view_ticket")
     return staff
 
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -16,6 +16,7 @@ from sequences import dynamodb, get_last_value, put_next
 from sequences.exceptions import IdempotencyMismatch, OutcomeUnknown, SequenceUnavailable
 from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
+from tests.people import allow
 from tests.tickets.conftest import WRITES
 from tests.tickets.support import problem_of, wrong_fields
 from tests.tickets.test_services import ABC_1, file, requests_from_now
@@ -487,7 +488,7 @@ class TestPages:
         assert "Printer on fire" not in page
         ann.is_staff = True
         ann.save()
-        ann.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_ticket"))
+        allow(ann, "tickets.view_ticket")
         assert "Moved to XYZ-1" in browser.get("/admin/tickets/ticket/?project=ABC").content.decode()
 
     def test_a_form_that_was_open_says_where_the_ticket_is(self, browser: Client, ticket: Ticket) -> None:

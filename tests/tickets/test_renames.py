@@ -8,12 +8,13 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
 from sequences.ops.audit import audit
 from sequences.registry import strategies
+from tests.people import allow
 from tests.tickets.test_services import ABC_1, file, requests_from_now
 from tickets import moves, project_services, renames, selectors, services, store
 from tickets.exceptions import InvalidInput, ProjectChanged, ProjectExists, ProjectNotFound, TicketMoved
@@ -399,7 +400,7 @@ class TestPages:
         """The list of tickets in the administration is found by a former key, and goes on by the present one."""
         ann.is_staff = True
         ann.save()
-        ann.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_ticket"))
+        allow(ann, "tickets.view_ticket")
         for number in range(50):
             file(f"x{number}")
         rename()

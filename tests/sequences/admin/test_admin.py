@@ -6,7 +6,7 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
@@ -25,6 +25,7 @@ from sequences.ops import overview
 from sequences.ops.audit.results import AuditResult
 from sequences.registry import strategies
 from sequences.rows.spent import Spent
+from tests.people import allow
 from tests.sequences.support import tapped
 
 PATH = "sequences.strategies"
@@ -74,8 +75,7 @@ def staff() -> Client:
 def client_with(*permissions: str, is_staff: bool = True) -> Client:
     """Somebody signed in with these permissions."""
     user = User.objects.create_user("ada", is_staff=is_staff)
-    for label, codename in (permission.split(".") for permission in permissions):
-        user.user_permissions.add(Permission.objects.get(content_type__app_label=label, codename=codename))
+    allow(user, *permissions)
     client = Client(raise_request_exception=True)
     client.force_login(user)
     return client

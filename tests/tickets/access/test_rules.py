@@ -7,12 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from tests.people import allow
 from tickets import moves, project_services, selectors, services
 from tickets.access.actions import NEEDED, Action, granted
 from tickets.access.members import remove_member, set_member
@@ -292,9 +293,7 @@ class TestPermissions:
         settings.EVERYBODY_MAY_ADD_PROJECTS = True
         assert program("stranger").post("/api/projects/", made).status_code == 201
         settings.EVERYBODY_MAY_ADD_PROJECTS = False
-        people["reader"].user_permissions.add(
-            Permission.objects.get(content_type__app_label="tickets", codename="add_project")
-        )
+        allow(people["reader"], "tickets.add_project")
         assert program("reader").post("/api/projects/", {**made, "key": "XYZ"}).status_code == 201
 
     def test_values_are_taken_by_permission_in_known_scopes(
@@ -303,9 +302,7 @@ class TestPermissions:
         """Who may take values takes them without a scope, or in one that the settings name."""
         address = "/api/sequences/orders/next/"
         assert program("staff").post(address, {}).status_code == 403
-        people["stranger"].user_permissions.add(
-            Permission.objects.get(content_type__app_label="sequences", codename="take_value")
-        )
+        allow(people["stranger"], "sequences.take_value")
         stranger = program("stranger")
         assert stranger.post(address, {}).json()["values"] == [1001]
         assert stranger.post(address, {"scope": "north"}).status_code == 403

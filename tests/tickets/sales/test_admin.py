@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from tests.people import allow
 from tests.tickets.sales.support import delete_invoice, issued
 from tickets.sales.types import Invoice
 
@@ -24,7 +25,7 @@ def clerk(ann: User) -> User:
 @pytest.fixture
 def auditor(clerk: User) -> User:
     """Ann as a member of the staff who may see orders and invoices."""
-    clerk.user_permissions.add(Permission.objects.get(content_type__app_label="tickets", codename="view_invoice"))
+    allow(clerk, "tickets.view_invoice")
     return clerk
 
 

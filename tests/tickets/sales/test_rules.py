@@ -6,7 +6,7 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -14,6 +14,7 @@ from sequences import series
 from sequences.exceptions import InvalidChange
 from sequences.registry import strategies
 from sequences.series import Line
+from tests.people import allow
 from tests.tickets.sales.support import LINES, issued, numbers_of
 from tests.tickets.test_pages import hidden
 from tickets.sales import selectors, services, store
@@ -103,7 +104,7 @@ def test_the_staff_makes_a_rule(tables: str, ann: User, browser: Client) -> None
     """The page of the administration shows the next numbers, and then makes the rule; the next order follows it."""
     ann.is_staff = True
     ann.save()
-    ann.user_permissions.add(Permission.objects.get(content_type__app_label="sequences", codename="series_sequence"))
+    allow(ann, "sequences.series_sequence")
     page = "/admin/sequences/sequence/orders/scope/rules/"
     form = {"format": "B7-{value}", "start": "7000", "reason": "a branch"}
     preview = browser.post(page, form)
