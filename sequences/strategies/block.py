@@ -189,7 +189,7 @@ class BlockAllocator(CounterStrategy):
             while len(values) < count:
                 values.append(self._next(scope, deadline))
         except SequenceError:  # the caller gets none of them
-            if values and (pool := self._pools.get(scope)):
+            if pool := self._pools.get(scope):
                 for value in reversed(values):
                     pool.hold_back(value)
             raise
