@@ -40,8 +40,10 @@ __all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "na
 LONGEST_NAME = 200
 
 
-def create(sequence: str, scope: str | None, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
-    """Give a scope rules of its own, from its next number on.
+def create(
+    sequence: str, scope: str | None, line: Line, *, by: str, reason: str, name: str = "", dry_run: bool = False
+) -> Change:
+    """Give a scope rules of its own, from its next number on, and perhaps a name for people (see `name_scope`).
 
     A scope that has numbers goes on in its counter: what it had from the settings becomes the line before.
     Raises InvalidChange, which names what is wrong, for a wrong line, for a scope that has lines already, where numbers
@@ -53,7 +55,9 @@ def create(sequence: str, scope: str | None, line: Line, *, by: str, reason: str
             raise InvalidChange(f"{scope!r} of {sequence!r} has lines already: add one, or change one.")
         return [line]
 
-    return _changed(sequence, scope, build, ChangeRequest("series", by, reason, dry_run))
+    if name:
+        check_text("name", name, LONGEST_NAME)
+    return _changed(sequence, scope, build, ChangeRequest("series", by, reason, dry_run), name=name)
 
 
 def add_line(sequence: str, scope: str | None, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
@@ -134,13 +138,19 @@ def _put_at(place: int, line: Line) -> Build:
 
 
 def _changed(
-    sequence: str, scope: str | None, build: Build, request: ChangeRequest, look: Callable[[NewLines], object] = bool
+    sequence: str,
+    scope: str | None,
+    build: Build,
+    request: ChangeRequest,
+    look: Callable[[NewLines], object] = bool,
+    *,
+    name: str = "",
 ) -> Change:
-    """Make a change of lines; `look` sees what they will be."""
+    """Make a change of lines; `look` sees what they will be. With a name the scope has that one from now on."""
     book = book_of(sequence)
 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-        new = NewLines(book, build, seen)
+        new = NewLines(book, build, seen, name)
         check_lines(new)
         look(new)
         is_same = new.lines.lines == new.before.lines

@@ -94,10 +94,10 @@ class OrderAdmin(StoredAdmin):
 
 @admin.register(models.Invoice)
 class InvoiceAdmin(StoredAdmin):
-    """The invoices of this year or, with `?year=2025`, of another one."""
+    """The invoices of this year or, with `?year=2025`, of another one; with `?company=NORD` those of a company."""
 
     def listed(self, request: HttpRequest) -> dict[str, Any]:
         """One page of invoices, and what it shows about their numbers."""
-        year, cursor = request.GET.get("year"), request.GET.get("cursor")
-        page = sales.list_invoices(year, cursor=cursor, whole=False)
+        year, company = request.GET.get("year"), request.GET.get("company", "")
+        page = sales.list_invoices(year, company=company, cursor=request.GET.get("cursor"), whole=False)
         return {"page": page, "before": page.year - 1, "after": page.year + 1}

@@ -210,6 +210,24 @@ class OrderNotFound(NotFound):
         super().__init__(f"There is no order {name}.")
 
 
+class CompanyNotFound(NotFound):
+    """No company has this key."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"There is no company {key}. Make it first, or choose another one.")
+
+
+class FormatRefused(TicketsError):
+    """The invoices of a company cannot have these texts: the FORMAT is wrong, or they could be something else's."""
+
+
+class CompanyExists(TicketsError):
+    """The company is there already, with other rules. Nothing was stored."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"There is a company {key} already. Its rules are changed in the administration.")
+
+
 class InvoiceNotFound(NotFound):
     """No invoice has this number; `reason` says more if no invoice can have the text."""
 

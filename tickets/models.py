@@ -51,6 +51,15 @@ class Invoice(Stored):  # noqa: DJ008 - as above
         permissions = (("issue_invoice", "Can issue invoice"), ("void_invoice", "Can void invoice"))
 
 
+class Company(Stored):  # noqa: DJ008 - as above
+    """Companies that issue invoices. Their rules are changed in the administration of sequences."""
+
+    class Meta(Stored.Meta):
+        """Its only permission is to make companies."""
+
+        default_permissions = ("add",)
+
+
 class KnownTable(models.Model):
     """A table in DynamoDB to which the accounts of this SQL database belong (see `tickets.known_tables`)."""
 

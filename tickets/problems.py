@@ -4,6 +4,7 @@ The rooms only format it: `api.exceptions` as JSON, `middleware` as a page, `for
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from django.db import InterfaceError, OperationalError
 
@@ -52,6 +53,13 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
     errors.ProjectExists: Problem(409, "project_exists", "Taken already",
         "The key names a project, perhaps one that has another key now.",
         own_words=True, about="key", advice="Choose another key."),
+    errors.CompanyNotFound: replace(MISSING, about="company"),
+    errors.FormatRefused: Problem(409, "format_refused", "Not possible",
+        "The texts of the invoices could be those of something else.",
+        own_words=True, about="format", advice="Choose other texts."),
+    errors.CompanyExists: Problem(409, "company_exists", "Taken already",
+        "The key names a company, which has other rules.",
+        own_words=True, about="key", advice="Choose another key, or change the rules of that company."),
     errors.ProjectChanged: Problem(409, "project_changed", "Not possible any more",
         "Somebody else has changed the project meanwhile.", own_words=True, advice="Read it again, then change it."),
     errors.ChangeRefused: Problem(409, "stale", "Not possible any more",

@@ -33,7 +33,16 @@ ACCEPT_TABLES = "--accept-tables"
 """The argument that says: these are the tables from now on, as after a restore."""
 DEMO = "demo"
 ANN, BEN = "ann", "ben"  # an owner of the sample project SHOP, and a reporter in it
-SALES = ("add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice")
+SALES = (
+    "add_project",
+    "view_order",
+    "add_order",
+    "view_invoice",
+    "add_invoice",
+    "issue_invoice",
+    "void_invoice",
+    "add_company",
+)
 
 
 def main() -> int:

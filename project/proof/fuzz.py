@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from project.proof.faults.stack import Stack, running_stack
+from tickets.api.examples import COMPANY
 
 __all__ = ["fuzz", "main"]
 
@@ -23,7 +24,7 @@ HOOKS, CONFIG = Path(__file__).with_name("fuzz_hooks.py"), Path(__file__).with_n
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fuzz a fresh site that has a project, tickets, an order and an invoice."""
+    """Fuzz a fresh site that has projects, tickets, an order with a draft, and a company."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_stack(Path(folder), through_proxy=False, more=SETTINGS) as stack,
@@ -41,6 +42,7 @@ def fill(stack: Stack) -> None:
     lines = [{"text": "Ink", "quantity": 2, "price": "4.50"}]
     stack.ask("POST", "/api/orders/", {"customer": "Ann", "lines": lines})
     stack.ask("POST", "/api/orders/1001/invoice/")
+    stack.ask("POST", "/api/companies/", COMPANY)
 
 
 def fuzz(stack: Stack, options: Sequence[str]) -> int:

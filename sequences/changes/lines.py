@@ -39,7 +39,7 @@ def book_of(sequence: str) -> ScopeLines:
 class NewLines:
     """The lines of a scope before and after a change."""
 
-    def __init__(self, book: ScopeLines, build: Build, seen: ScopeSnapshot) -> None:
+    def __init__(self, book: ScopeLines, build: Build, seen: ScopeSnapshot, name: str = "") -> None:
         self.scope, self.seen, self.book = parted(seen.scope)[0], seen, book
         self.settings = strategies[seen.strategy.alias].config
         self.today = self.settings.period.date_of(None, seen.strategy.wall())
@@ -47,7 +47,7 @@ class NewLines:
         self.before = book.rows.of(self.scope, seen.send)
         self._counters = self._read_counters()
         version = 1 + max([self._head, *(row.get(VERSION, 0) for row in self._counters.values())])
-        self.lines = Lines(tuple(self._begun(build(self.before))), version, self.before.name)
+        self.lines = Lines(tuple(self._begun(build(self.before))), version, name or self.before.name)
 
     def _begun(self, lines: Sequence[Line]) -> Iterator[Line]:
         """The lines, after one by the settings for a scope that has counted by these so far."""

@@ -95,6 +95,8 @@ class LineRows:
         table, one = self.schema.table, {"version": after.version}
         sets, noted = {**one, "lines": [line.row for line in after.lines]}, {_OWN_PERIODS: True} if own_periods else {}
         yield expressions.change_row(table, self._head, unchanged={"version": head or None}, sets={**one, **noted})
+        if after.name != before.name:
+            sets["name"] = after.name
         unchanged = {"version": before.version or None}
         yield expressions.change_row(table, self._key(scope), unchanged=unchanged, sets=sets)
 

@@ -20,7 +20,7 @@ from tickets import project_services, services
 from tickets.types import Project, Ticket
 
 PERMISSIONS = ["add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice"]
-PERMISSIONS += ["view_sequence", "take_value"]
+PERMISSIONS += ["add_company", "view_sequence", "take_value"]
 WRITES = {"put_item", "update_item", "transact_write_items"}
 
 

@@ -265,11 +265,26 @@ def order_invoiced(scene: Scene) -> Any:
     return scene.api.post(f"{address}invoice/")
 
 
+def company_exists(scene: Scene) -> Any:
+    """A company whose key has another series."""
+    company = {"key": "NORD", "name": "Nordic Branch", "format": "N/{period}/{value}", "start": 1}
+    scene.api.post("/api/companies/", company)
+    return scene.api.post("/api/companies/", {**company, "start": 2})
+
+
+def format_refused(scene: Scene) -> Any:
+    """A company whose invoices would have the texts of the main one."""
+    company = {"key": "NORD", "name": "Nordic Branch", "format": "INV-{period}-{value:06d}-{check:damm}", "start": 1}
+    return scene.api.post("/api/companies/", company)
+
+
 PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "authentication_failed": (
         401,
         lambda scene: APIClient().get("/api/projects/", headers={"Authorization": f"Token {'0' * 40}"}),
     ),
+    "company_exists": (409, company_exists),
+    "format_refused": (409, format_refused),
     "frozen": (503, frozen),
     "idempotency_mismatch": (422, idempotency_mismatch),
     "internal_error": (500, internal_error),

@@ -170,6 +170,7 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
 OF_SALES = {
     *(tickets.OrderNotFound, tickets.InvoiceNotFound, tickets.StaleOrder),
     *(tickets.OrderVoided, tickets.NoDraft, tickets.OrderInvoiced),
+    *(tickets.CompanyExists, tickets.CompanyNotFound, tickets.FormatRefused),
 }
 """The errors that the pages of orders and invoices have cases for, in tests/tickets/sales."""
 

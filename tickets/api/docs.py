@@ -16,7 +16,13 @@ from rest_framework.views import APIView
 
 from tickets.api.reference import reference
 
-LISTS = {"projects": "project_list", "orders": "order_list", "invoices": "invoice_list", "sequences": "sequence_list"}
+LISTS = {
+    "projects": "project_list",
+    "orders": "order_list",
+    "invoices": "invoice_list",
+    "companies": "company_list",
+    "sequences": "sequence_list",
+}
 OTHERS = {"token": "token", "schema": "schema", "docs": "docs"}
 # Templates of addresses (RFC 6570).
 OF_KEYS = {

@@ -47,10 +47,12 @@ ORDER = {
     "version": 2,
     "void": None,
 }
+COMPANY = {"key": "NORD", "name": "Nordic Branch", "format": "INV-{scope}-{period}-{value:06d}", "start": 1}
 INVOICE = {
     "text": "INV-2026-000001-2",
     "year": 2026,
     "number": 1,
+    "company": "",
     "date": "2026-03-05",
     "order": 1001,
     **NEW_ORDER,
@@ -93,6 +95,8 @@ OF_SHAPES: dict[str, Any] = {
     "CommentChange": {"text": "It is out, and wet.", "version": 1},
     "CommentPage": {"results": [COMMENT], **LAST_PAGE},
     "CommentWithdrawal": {"version": 1},
+    "Company": COMPANY,
+    "CompanyPage": {"results": [COMPANY], **LAST_PAGE},
     "Credentials": {"username": "ana", "password": "correct horse"},
     "EventPage": {"results": [EVENT, SAID], **LAST_PAGE},
     "GivenToken": {"token": "tkt_k2qZ7mX4"},
@@ -109,6 +113,7 @@ OF_SHAPES: dict[str, Any] = {
     "MemberRole": {"role": "member"},
     "Members": {"results": [MEMBER]},
     "NewApiToken": {"password": "correct horse", "name": "CI", "days": 90, "read_only": True, "project": "ABC"},
+    "NewCompany": COMPANY,
     "NewComment": {"text": "It is out."},
     "NewOrder": NEW_ORDER,
     "NewProject": PROJECT,
@@ -138,6 +143,7 @@ OF_PARAMETERS: dict[str, Callable[[str], Any]] = {
     "user": lambda path: "ben",
     "text": lambda path: "INV-2026-000001-2" if "{text}" in path else "fire",
     "name": lambda path: "orders",
+    "company": lambda path: "NORD",
     "Idempotency-Key": lambda path: "2c1e7f6e-9d3b-4d57-8f57-0c6f8f1f5b0a",
     "If-Match": lambda path: '"3-1a2b3c4d"',
     "If-None-Match": lambda path: '"3-1a2b3c4d"',

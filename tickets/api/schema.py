@@ -160,7 +160,7 @@ def _refusals(operation: Json, path: str, method: str) -> Iterator[HTTPStatus]:
     """The statuses of the problems that an operation may answer with."""
     yield from map(HTTPStatus, (400, 401, 403, 406, 429, 500, 503))
     sent = _sent(operation)
-    if "{" in path:
+    if "{" in path or "company" in sent:  # both name something that may not be there
         yield HTTPStatus.NOT_FOUND
     if "{key}" in path:
         yield HTTPStatus.PERMANENT_REDIRECT

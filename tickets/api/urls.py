@@ -38,6 +38,7 @@ urlpatterns = [
     path("orders/<any_order:number>/", sales.OrderDetail.as_view(), name="order"),
     path("orders/<any_order:number>/invoice/", sales.OrderInvoice.as_view(), name="order_invoice"),
     path("orders/<any_order:number>/invoice/issue/", sales.OrderInvoiceIssue.as_view(), name="order_invoice_issue"),
+    path("companies/", sales.CompanyList.as_view(), name="company_list"),
     path("invoices/", sales.InvoiceList.as_view(), name="invoice_list"),
     path("invoices/<path:text>/void/", sales.InvoiceVoid.as_view(), name="invoice_void"),
     path("invoices/<path:text>/", sales.InvoiceDetail.as_view(), name="invoice"),

@@ -1,7 +1,7 @@
 """The forms of orders and invoices. How a form shows what a service refuses is in `tickets.forms`."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 from django.template.loader import render_to_string
@@ -9,11 +9,13 @@ from django.utils.safestring import SafeString
 
 from tickets.forms import OnceForm, ServiceForm, VersionedForm
 from tickets.sales import validators
-from tickets.sales.types import Order
+from tickets.sales.types import Company, Order
+from tickets.types import Page
 
 CELLS = tuple(validators.LINE)
 FEWEST_ROWS = 5
 EMPTY_ROWS = 3
+TEXTS = "INV-{scope}-{period}-{value:06d}-{check:damm}"  # what a new company has unless other texts are typed
 
 
 class LineInputs(forms.Widget):
@@ -70,11 +72,50 @@ class IssueForm(VersionedForm, OnceForm):
     date = forms.CharField(
         required=False, empty_value=None, label="Date of the invoice", widget=forms.TextInput({"type": "date"})
     )
+    company = forms.CharField(required=False, widget=forms.HiddenInput)  # seen where there is more than one
 
     @classmethod
     def for_draft(cls, order: Order) -> "IssueForm":
         """The form for a draft, with the date of today."""
         return cls(initial={"date": validators.today().isoformat(), "version": order.version})
+
+    def offer(self, companies: Page[Company]) -> Self:
+        """Ask which company it is: one of a list, or where they are too many for one page, by its key."""
+        if companies.next_cursor:
+            self.fields["company"].widget = forms.TextInput({"autocapitalize": "characters"})
+        elif companies.results:
+            choices = [("", "The main company"), *((one.key, f"{one.key} {one.name}") for one in companies.results)]
+            self.fields["company"].widget = forms.Select(choices=choices)
+            self.fields["company"].help_text = ""
+        return self
+
+
+class CompanyForm(ServiceForm):
+    """A new company, and the texts of its invoices."""
+
+    validated_by = validators.COMPANY
+    key = forms.CharField(
+        required=False, widget=forms.TextInput({"required": True, "autofocus": True, "autocapitalize": "characters"})
+    )
+    name = forms.CharField(required=False, widget=forms.TextInput({"required": True}))
+    format = forms.CharField(
+        required=False,
+        label="Texts",
+        initial=TEXTS,
+        widget=forms.TextInput({"required": True, "autocapitalize": "none"}),
+        help_text="{scope} is the key, {period} the year, and {value:06d} the number with six digits.",
+    )
+    start = forms.CharField(
+        required=False, label="First number", initial="1", widget=forms.TextInput({"inputmode": "numeric"})
+    )
+
+    def clean_key(self) -> str:
+        """The key in capital letters."""
+        return str(self.cleaned_data["key"]).upper()
+
+    def clean_start(self) -> Any:
+        """The number that was typed."""
+        return validators.typed_number(self.cleaned_data["start"])
 
 
 class InvoiceVoidForm(ServiceForm):

@@ -17,7 +17,8 @@ from sequences.registry import strategies
 from tickets import validators
 from tickets.cursors import PAGE_SIZE, cursor_at, page_of, position_of
 from tickets.exceptions import InvoiceNotFound, NoDraft, OrderInvoiced, OrderNotFound, OrderVoided
-from tickets.sales import store
+from tickets.sales import companies, store
+from tickets.sales.companies import INVOICES
 from tickets.sales.filters import EVERY_ONE, SalesFilter
 from tickets.sales.types import Invoice, Missing, Order, Skipped, YearPage
 from tickets.sales.validators import YEAR, today, typed_number
@@ -25,7 +26,6 @@ from tickets.tables import Row, Slice
 from tickets.types import Page, Void
 
 ORDERS = "orders"
-INVOICES = "invoices"
 
 
 def order_number(named: int | str) -> int:
@@ -114,29 +114,35 @@ def _read_as_invoice(text: str) -> Iterator[None]:
 
 
 def list_invoices(
-    year: int | str | None = None, *, cursor: str | None = None, limit: int = PAGE_SIZE, whole: bool = True
+    year: int | str | None = None,
+    *,
+    company: str = "",
+    cursor: str | None = None,
+    limit: int = PAGE_SIZE,
+    whole: bool = True,
 ) -> YearPage:
-    """The invoices of a year, newest first; of this year if none is given. Void ones keep their places.
+    """The invoices of a company in a year, newest first; of this year if none is given. Void ones keep their places.
 
     The page says which of the numbers that it passed have no invoice; the first page begins with the last number that
     was given. One query for each page, and for the first a read of the counter; if numbers have no row, another one for
-    each 100 changes of the sequence. Lines are read only if `whole`.
+    each 100 changes of the sequence. For a company with a key its rules are read, too. Lines are read only if `whole`.
     """
     year = today().year if year is None else _known_year(year)
-    name = store.invoices_of(year)
+    scope, name = companies.known(company) or None, store.invoices_of(year, company)
     attributes = store.INVOICE if whole else store.INVOICE_SUMMARY
     at = position_of(cursor, name)
     # The counter is read first: what is issued meanwhile is above it, and no gap.
-    given = None if at and not at.backwards else get_last_value(INVOICES, period=str(year))
+    given = None if at and not at.backwards else get_last_value(INVOICES, scope=scope, period=str(year))
     found = store.find(name, at, limit, attributes)
     newest = max([given or 0, *(row["sk"] for row in found.rows[:1])]) if found.begins is None else found.begins - 1
-    numbers = strategies.of(INVOICES, None, period=str(year)).numbers
+    numbers = strategies.of(INVOICES, scope, period=str(year)).numbers
     gaps = tuple(_missing(found, newest, numbers.start, numbers.step))
-    skips = _skipped_by_changes(year) if gaps else []
+    skips = _skipped_by_changes(year, scope) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
     voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
     return YearPage(
         year=year,
+        company=company,
         results=tuple(store.invoice_from_row(row) for row in found.rows if store.is_invoice(row)),
         skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
         next_cursor=cursor_at(found.next, name),
@@ -155,14 +161,14 @@ def _known_year(year: int | str) -> int:
 
 
 def search_invoices(
-    year: int, *, where: SalesFilter, cursor: str | None = None, limit: int = PAGE_SIZE
+    year: int, *, where: SalesFilter, company: str = "", cursor: str | None = None, limit: int = PAGE_SIZE
 ) -> Page[Invoice]:
-    """The invoices of a year that a filter wants, newest first, without their lines. One query for each page.
+    """The invoices of a company in a year that a filter wants, newest first, without their lines. A query for a page.
 
     A page looks at up to 500 invoices: it may be empty, and the list go on. It says nothing about missing numbers.
     """
     year = _known_year(year)
-    partition = store.invoices_of(year)
+    partition = store.invoices_of(year, companies.known(company))
     name = f"{partition} {where!r}"
 
     def wants(row: Row) -> bool:
@@ -181,11 +187,11 @@ def _missing(found: Slice, newest: int, start: int, step: int) -> Iterator[Missi
         last = number
 
 
-def _skipped_by_changes(year: int) -> list[Skipped]:
+def _skipped_by_changes(year: int, scope: str | None) -> list[Skipped]:
     """The numbers of a year that guarded changes skipped, upwards."""
-    changes, cursor = history(INVOICES, period=str(year))
+    changes, cursor = history(INVOICES, scope=scope, period=str(year))
     while cursor is not None:
-        more, cursor = history(INVOICES, period=str(year), cursor=cursor)
+        more, cursor = history(INVOICES, scope=scope, period=str(year), cursor=cursor)
         changes += more
     found = [
         Skipped(

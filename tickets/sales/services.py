@@ -19,9 +19,10 @@ from sequences.types import Change
 from tickets import validators
 from tickets.exceptions import InvoiceNotFound, OrderInvoiced, StaleOrder
 from tickets.repeats import stored_already, token_of
-from tickets.sales import selectors, store
-from tickets.sales.selectors import INVOICES, ORDERS
-from tickets.sales.types import CURRENCY, Draft, Invoice, Order
+from tickets.sales import companies, selectors, store
+from tickets.sales.companies import INVOICES
+from tickets.sales.selectors import ORDERS
+from tickets.sales.types import CURRENCY, Draft, Invoice, InvoiceKey, Order
 from tickets.sales.validators import ISSUE, ORDER, VOID
 from tickets.tables import to_row
 from tickets.types import Stored, Void
@@ -61,7 +62,7 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
         return store.draft_order(number, draft, token=token)
     except OrderInvoiced as error:
         key = error.current.invoice
-        if not (key and _opened(key.year, key.number)):  # else the process that voided it was stopped before
+        if not (key and _opened(key)):  # else the process that voided it was stopped before
             raise
     return store.draft_order(number, draft, token=token)
 
@@ -69,12 +70,12 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
 def open_order_of(*, change: Change, **_: object) -> None:
     """Open the order of an invoice that was voided by its number alone, as `manage.py sequences void` does."""
     if change.sequence == INVOICES and change.after is not None:
-        _opened(int(change.period), change.after)
+        _opened(InvoiceKey(year=int(change.period), number=change.after, text="", company=change.scope or ""))
 
 
-def _opened(year: int, number: int) -> bool:
+def _opened(key: InvoiceKey) -> bool:
     """Open the order of an invoice that is void. False for one that is in force, or is not there."""
-    invoice = store.find_invoice(year, number)
+    invoice = store.find_invoice(key.year, key.number, key.company)
     if not (invoice and invoice.void):
         return False
     store.open_order_of(invoice)
@@ -85,29 +86,35 @@ def issue_invoice(
     number: int,
     *,
     date: datetime.date | str | None = None,
+    company: str = "",
     version: int | None = None,
     by: str,
     idempotency_token: str | None = None,
 ) -> Stored[Invoice]:
     """Issue the drafted invoice of an order, under the next number of the year of its date. The default is today.
 
+    It counts in the series of the `company`; the main one has no key.
+
     A draft is issued once: the invoice is stored and the draft used up in one transaction. The numbers
     of a year have no gaps. A repeat with the same token issues nothing and returns the invoice,
     for ever. Raises OrderNotFound, OrderVoided, NoDraft, OrderInvoiced, StaleOrder if the order is not at `version`,
-    and IdempotencyMismatch if the token was used for another date. One read and one write.
+    CompanyNotFound, and IdempotencyMismatch if the token was used for another date or company. One read and one write;
+    a read more for a company with a key.
     """
-    day = validators.clean({"date": date}, ISSUE)["date"]
+    day = validators.clean({"date": date, "company": company}, ISSUE)["date"]
     token = token_of(by, idempotency_token) or new_token()
     order = selectors.get_order(number)
-    if issued := _issued_before(order, token, day if date else None):
+    if issued := _issued_before(order, token, day if date else None, company):
         return issued
     _require_issuable(order, version)
-    row = store.invoice_row(order, day=day, at=timezone.now(), by=by)
+    companies.known(company)
+    row = store.invoice_row(order, day=day, company=company, at=timezone.now(), by=by)
+    issuing = store.issuing(order, year=day.year, company=company, token=token)
     try:
-        allocation = put_next(INVOICES, row, date=day, also=[store.issuing(order, year=day.year, token=token)])
+        allocation = put_next(INVOICES, row, scope=company or None, date=day, also=[issuing])
     except AlsoRefused as refused:
         current = store.order_from_row(refused.old)  # no order is ever deleted
-        if issued := _issued_before(current, token, day if date else None):
+        if issued := _issued_before(current, token, day if date else None, company):
             return issued
         _require_issuable(current, order.version)
         raise
@@ -116,17 +123,21 @@ def issue_invoice(
     return Stored(value=invoice, replayed=False, allocation=allocation)
 
 
-def _issued_before(order: Order, token: str, day: datetime.date | None) -> Stored[Invoice] | None:
+def _issued_before(order: Order, token: str, day: datetime.date | None, company: str) -> Stored[Invoice] | None:
     """The invoice that an earlier request with this token issued; None if there was none."""
     key = next((one.key for one in order.issued if one.token == token), None)
     if key is None:
         return None
     with stored_already():
-        invoice = store.find_invoice(key.year, key.number)
+        invoice = store.find_invoice(key.year, key.number, key.company)
     if invoice is None:
         raise InvoiceNotFound(key.text)
     if day not in (None, invoice.date):
         raise IdempotencyMismatch(f"The idempotency token was used to issue {key.text} with the date {invoice.date}.")
+    if company != key.company:
+        raise IdempotencyMismatch(
+            f"The idempotency token was used to issue {key.text} for {key.company or 'the main company'}."
+        )
     return Stored(value=invoice, replayed=True)
 
 

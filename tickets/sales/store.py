@@ -2,6 +2,7 @@
 
     ("orders##", 1001)         order ORD-1001; `sequences.put_next` stores it under the next number
     ("invoices#2026##", 42)    the 42nd invoice of 2026; `sequences.put_next` stores it when a draft is issued
+    ("invoices#2026#NORD", 7)  the 7th invoice of the company NORD in that year
 
 The counters and markers are in the same table, so that a restore of it is consistent. No row is ever deleted. An
 order's row has its `draft`, all invoices that were `issued`, and `invoice`, the text of the one in force:
@@ -42,7 +43,18 @@ ORDER_SUMMARY = (
     "issued",
     "void",
 )
-INVOICE_SUMMARY = ("text", "order", "order_text", "customer", "total", "date", "issued_by", "issued_at", "void")
+INVOICE_SUMMARY = (
+    "text",
+    "company",
+    "order",
+    "order_text",
+    "customer",
+    "total",
+    "date",
+    "issued_by",
+    "issued_at",
+    "void",
+)
 ORDER = (*ORDER_SUMMARY, "lines")
 INVOICE = (*INVOICE_SUMMARY, "lines", "digest")
 CENT = Decimal("0.01")
@@ -68,9 +80,9 @@ def find(partition: str, at: Position | None, limit: int, attributes: Sequence[s
     return _rows.search(partition, attributes, at=at, limit=limit, newest_first=True, keep=keep, at_once=ROWS_AT_ONCE)
 
 
-def find_invoice(year: int, number: int) -> Invoice | None:
+def find_invoice(year: int, number: int, company: str) -> Invoice | None:
     """One invoice. One consistent read."""
-    row = _rows.get(invoices_of(year), number)
+    row = _rows.get(invoices_of(year, company), number)
     return invoice_from_row(row) if row and is_invoice(row) else None
 
 
@@ -100,19 +112,26 @@ def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
     return Stored(value=order_from_row(unmarshal(answer["Attributes"])), replayed=False)
 
 
-def invoice_row(order: Order, *, day: date, at: datetime, by: str) -> dict[str, Any]:
+def invoice_row(order: Order, *, day: date, company: str, at: datetime, by: str) -> dict[str, Any]:
     """What is stored as the invoice of an order: the content of the order as it is now."""
     about = {"order": order.number, "order_text": order.text, "customer": order.customer, "lines": order.lines}
-    return to_row({**about, "total": order.total, "date": day, "issued_by": by, "issued_at": at})
+    issued = {**_of_company(company), "date": day, "issued_by": by, "issued_at": at}
+    return to_row({**about, "total": order.total, **issued})
+
+
+def _of_company(company: str) -> dict[str, str]:
+    """The attribute of a company; nothing for the main one."""
+    return {"company": company} if company else {}
 
 
 def as_issued(row: Row, year: int, allocation: Allocation) -> Row:
     """The row of an invoice as it is stored under its number."""
-    stored = {**row, "pk": invoices_of(year), "sk": allocation.value, "text": allocation.text}
+    place = invoices_of(year, row.get("company", ""))
+    stored = {**row, "pk": place, "sk": allocation.value, "text": allocation.text}
     return {**stored, "digest": digest_of("invoices", stored)}
 
 
-def issuing(order: Order, *, year: int, token: str) -> Update:
+def issuing(order: Order, *, year: int, company: str, token: str) -> Update:
     """The change of an order that rides with its invoice, if the draft is still as it was read: at this version.
 
     Nor is the order void.
@@ -126,7 +145,7 @@ def issuing(order: Order, *, year: int, token: str) -> Update:
         names={f"#{name}": name for name in ("invoice", "issued", "version", "void")},
         values={
             ":text": TEXT,
-            ":issued": [{"year": year, "number": VALUE, "text": TEXT, "token": token}],
+            ":issued": [{"year": year, **_of_company(company), "number": VALUE, "text": TEXT, "token": token}],
             ":none": [],
             ":version": order.version,
             ":one": 1,
@@ -141,7 +160,7 @@ def void_invoice(invoice: Invoice, void: Void) -> Stored[Void]:
     """
     struck = Update(
         TABLE,
-        {"pk": invoices_of(invoice.key.year), "sk": invoice.key.number},
+        {"pk": invoices_of(invoice.key.year, invoice.key.company), "sk": invoice.key.number},
         update="SET #void = :void",
         condition="attribute_exists(pk) AND attribute_not_exists(#void)",
         names={"#void": "void"},
@@ -192,9 +211,9 @@ def _found(cancelled: WriteCancelled) -> Row | None:
     return cancelled.reasons[0].old
 
 
-def invoices_of(year: int) -> str:
-    """The partition of a year's invoices."""
-    return f"invoices#{year}##"
+def invoices_of(year: int, company: str = "") -> str:
+    """The partition of a year's invoices: of the main company, or of another one."""
+    return f"invoices#{year}#{company or '#'}"
 
 
 def is_order(row: Row) -> bool:
@@ -222,14 +241,15 @@ def order_from_row(row: Row) -> Order:
 
 
 def _issued_from_row(row: Row) -> Issued:
-    return Issued(key=InvoiceKey(year=row["year"], number=row["number"], text=row["text"]), token=row["token"])
+    key = InvoiceKey(year=row["year"], number=row["number"], text=row["text"], company=row.get("company", ""))
+    return Issued(key=key, token=row["token"])
 
 
 def invoice_from_row(row: Row) -> Invoice:
     """An invoice from its row."""
     day = date.fromisoformat(row["date"])
     return Invoice(
-        key=InvoiceKey(year=day.year, number=row["sk"], text=row["text"]),
+        key=InvoiceKey(year=day.year, number=row["sk"], text=row["text"], company=row.get("company", "")),
         order=row["order"],
         order_text=row["order_text"],
         customer=row["customer"],

@@ -49,12 +49,26 @@ class Draft:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Company:
+    """One of several companies that issue invoices, each in a series of its own.
+
+    `format` and `start` are the texts and the first number of what it issues today.
+    """
+
+    key: str
+    name: str
+    format: str
+    start: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class InvoiceKey:
-    """The name of an invoice: number 42 of 2026, and its text."""
+    """The name of an invoice: number 42 of 2026, and its text. `company` is empty for the main one."""
 
     year: int
     number: int
     text: str
+    company: str = ""
 
     def __str__(self) -> str:
         return self.text
@@ -131,6 +145,11 @@ class Invoice:
     void: Void | None
     digest: str = ""
 
+    @property
+    def series(self) -> str:
+        """The query of the list in which it stands."""
+        return f"?company={self.key.company}" if self.key.company else ""
+
 
 def sum_of(found: Iterable[Order | Invoice]) -> Decimal:
     """The total of some orders or invoices; void ones are left out."""
@@ -163,6 +182,7 @@ class YearPage(Page[Invoice]):
     """
 
     year: int
+    company: str
     newest: int | None
     oldest: int | None
     from_newest: bool

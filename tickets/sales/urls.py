@@ -15,6 +15,8 @@ urlpatterns = [
     path("orders/<path:text>/", views.order_by_text, name="order_by_text"),
     path("invoices/", views.invoices, name="invoices"),
     path("invoices/<year:year>/", views.invoice_year, name="invoice_year"),
+    path("invoices/companies/", views.company_list, name="company_list"),
+    path("invoices/companies/new/", views.company_new, name="company_new"),
     path("invoices/<path:text>/void/", views.invoice_void, name="invoice_void"),
     path("invoices/<path:text>/", views.invoice, name="invoice"),
 ]

@@ -9,9 +9,9 @@ from django.shortcuts import redirect, render
 from tickets.access.checks import has_permission
 from tickets.markdown import Marked
 from tickets.pages import FORM, author, door, form_page, measured, tell
-from tickets.sales import permissions, selectors, services
+from tickets.sales import companies, permissions, selectors, services
 from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
-from tickets.sales.forms import InvoiceVoidForm, IssueForm, OrderForm
+from tickets.sales.forms import CompanyForm, InvoiceVoidForm, IssueForm, OrderForm
 from tickets.sales.types import State, sum_of
 from tickets.sales.validators import EARLIEST, today
 
@@ -47,7 +47,7 @@ def order(request: HttpRequest, number: int) -> HttpResponse:
     may_issue = (
         found.state is State.DRAFT and not found.void and has_permission(request.user, permissions.ISSUE_INVOICE)
     )
-    form = IssueForm.for_draft(found) if may_issue else None
+    form = IssueForm.for_draft(found).offer(companies.list_companies()) if may_issue else None
     return render(request, "tickets/sales/order.html", {"order": found, "form": form})
 
 
@@ -70,6 +70,7 @@ def order_draft(request: HttpRequest, number: int) -> HttpResponse:
 def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     """The form that issues the drafted invoice of an order."""
     form = IssueForm.typed(request) or IssueForm.for_draft(selectors.get_draft(number))
+    form.offer(companies.list_companies())
     if form.is_valid():
         with form.refusals():
             with measured() as cost:
@@ -94,15 +95,17 @@ def invoices(request: HttpRequest) -> HttpResponse:
 
 @door(permissions.VIEW_INVOICE)
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
-    """The invoices of a year, newest first, and what the page shows about their numbers; or those asked for."""
+    """The invoices of a company in a year, newest first, and what the page shows about their numbers; or some."""
     where, cursor = SalesFilter.of(request.GET, INVOICE_STATES), request.GET.get("cursor")
+    company = request.GET.get("company", "")
     years = [beside for beside in (year - 1, year + 1) if EARLIEST.year <= beside <= today().year]
     content: dict[str, Any] = {"year": year, "years": years, "where": where, "states": INVOICE_STATES}
+    content["company"] = company
     if where == EVERY_ONE:
-        page = selectors.list_invoices(year, cursor=cursor, whole=False)
+        page = selectors.list_invoices(year, company=company, cursor=cursor, whole=False)
         content |= {"page": page, "entries": page.entries}
     else:
-        found = selectors.search_invoices(year, where=where, cursor=cursor)
+        found = selectors.search_invoices(year, where=where, company=company, cursor=cursor)
         content |= {"page": found, "entries": found.results, "filtered": True}
     content["sum"] = sum_of(content["page"].results)
     return render(request, "tickets/sales/invoice_year.html", content)
@@ -136,3 +139,24 @@ def invoice_void(request: HttpRequest, text: str) -> HttpResponse:
             messages.success(request, f"{text} {told}.")
             return redirect("sales:invoice", text)
     return form_page(request, "tickets/sales/invoice_void.html", form, text=text)
+
+
+@door(permissions.VIEW_INVOICE)
+def company_list(request: HttpRequest) -> HttpResponse:
+    """The companies with their series. One query."""
+    page = companies.list_companies(cursor=request.GET.get("cursor"))
+    return render(request, "tickets/sales/company_list.html", {"page": page, "year": today().year})
+
+
+@door(permissions.ADD_COMPANY, FORM)
+def company_new(request: HttpRequest) -> HttpResponse:
+    """The form for a new company. "Show its texts" shows it again with the texts of the first invoices."""
+    form, texts = CompanyForm.typed(request) or CompanyForm(), list[str]()
+    if form.is_valid():
+        with form.refusals():
+            if "preview" not in request.POST:
+                made = companies.create_company(**form.content, by=author(request)).value
+                messages.success(request, f"{made.name} issues invoices as {made.key}.")
+                return redirect("sales:company_list")
+            texts = companies.preview_company(**form.content)
+    return form_page(request, "tickets/sales/company_new.html", form, texts=texts)

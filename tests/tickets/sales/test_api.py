@@ -120,7 +120,7 @@ class TestInvoices:
         assert re.fullmatch("[0-9a-f]{64}", invoice.pop("digest"))
         assert invoice == {
             "year": this_year, "number": 1, "order": 1001, "customer": "Ada", "lines": LINES, "total": "33.49",
-            "currency": "EUR", "issued_by": "ann", "void": None,
+            "currency": "EUR", "issued_by": "ann", "void": None, "company": "",
         }  # fmt: skip
         assert api.get(f"/api/invoices/{text}/").json() == made.json()
         assert api.get(f"/api/invoices/{text.lower()}/").json() == made.json()

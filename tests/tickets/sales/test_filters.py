@@ -104,10 +104,10 @@ def test_pages_go_both_ways(sales: None) -> None:
 
 class TestOrderPage:
     def test_a_draft_is_issued_from_the_page(self, browser: Client, sales: None) -> None:
-        """The page of a drafted order has the form that issues it once, by one request for the page."""
+        """The page of a drafted order has the form that issues it once; a request for the order, one for companies."""
         operations = requests_from_now()
         page = browser.get("/orders/1002/")
-        assert operations == ["GetItem"]
+        assert operations == ["GetItem", "Query"]
         assert 'action="/orders/1002/issue/"' in text_of(page)
         typed = {name: hidden(page, name) for name in ("version", "token")}
         sent = [browser.post("/orders/1002/issue/", {**typed, "date": ""}, headers=htmx()) for _ in range(2)]

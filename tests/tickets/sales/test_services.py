@@ -430,7 +430,7 @@ class TestFinding:
     def test_an_invoice_keeps_its_text(self, invoice: Invoice) -> None:
         """The text is stored in the invoice, and read from there."""
         assert parse(invoice.key.text, "invoices").text == invoice.key.text
-        found = store.find_invoice(invoice.key.year, invoice.key.number)
+        found = store.find_invoice(invoice.key.year, invoice.key.number, "")
         assert found is not None
         assert found.key.text == invoice.key.text
 

@@ -12,7 +12,7 @@ from tickets.api.requests import PageQuery
 from tickets.api.serializers import VoidSerializer
 from tickets.api.shapes import Limited, Named, RequestBody, Shape
 from tickets.sales import validators
-from tickets.sales.types import Draft, Invoice, Line, Missing, Order, Skipped, State
+from tickets.sales.types import Company, Draft, Invoice, Line, Missing, Order, Skipped, State
 
 
 class LineSerializer(Shape[Line]):
@@ -34,9 +34,10 @@ class Drafting(RequestBody):
 
 
 class Issuing(RequestBody):
-    """The date of an invoice, and optionally the version of the order that the caller has read."""
+    """The date of an invoice, the company that issues it, and the version of the order that the caller has read."""
 
     date = Limited(validators.ISSUE["date"], required=False)
+    company = Limited(validators.ISSUE["company"], null="", required=False)
     version = NumberField(min_value=1, required=False)
 
 
@@ -46,8 +47,25 @@ class InvoiceVoiding(RequestBody):
     reason = Limited(validators.VOID["reason"])
 
 
+class NewCompany(RequestBody):
+    """A new company."""
+
+    limited = needed = validators.COMPANY
+
+
+class CompanySerializer(Shape[Company]):
+    """A company, with the texts and the first number of what it issues today."""
+
+    key = Named()
+    name = serializers.CharField()
+    format = serializers.CharField()
+    start = serializers.IntegerField()
+
+
 class YearQuery(PageQuery):
-    """The parameters of an address that choose a page of a year."""
+    """The parameters of an address that choose a page of a company's year."""
+
+    limited = validators.OF_COMPANY
 
     year = serializers.IntegerField(min_value=1000, max_value=9999, required=False, help_text="This year if left out.")
 
@@ -84,12 +102,14 @@ class OrderSerializer(Shape[Order]):
 class InvoiceSerializer(Shape[Invoice]):
     """An issued invoice. A void one keeps its content; its `void` says by whom it was voided, when and why.
 
-    `digest` is the SHA-256 of its row when it was issued; empty for an invoice from before there was one.
+    `company` is empty for the main one. `digest` is the SHA-256 of its row when it was issued; empty for an invoice
+    from before there was one.
     """
 
     text = serializers.CharField(source="key.text")
     year = serializers.IntegerField(source="key.year")
     number = serializers.IntegerField(source="key.number")
+    company = serializers.CharField(source="key.company")
     date = serializers.DateField()
     order = serializers.IntegerField()
     customer = serializers.CharField()

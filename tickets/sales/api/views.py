@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from sequences.rest.idempotency import replay_headers
 from tickets.api.requests import DONE_BEFORE, REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
 from tickets.api.versions import tagged
-from tickets.sales import permissions, selectors, services
+from tickets.sales import companies, permissions, selectors, services
 from tickets.sales.api import serializers as shapes
 from tickets.types import Stored
 
@@ -75,6 +75,27 @@ class OrderInvoiceIssue(APIView):
         content, order = sent(request, shapes.Issuing), selectors.order_number(number)
         issued = services.issue_invoice(order, **content, by=author(request), idempotency_token=key_of(request))
         return invoice_response(request, issued, status=201)
+
+
+class CompanyList(APIView):
+    """The companies that issue invoices."""
+
+    needs = {"GET": permissions.VIEW_INVOICE, "POST": permissions.ADD_COMPANY}
+
+    @extend_schema("companies_list", parameters=[PageQuery], responses=page_of(shapes.CompanySerializer))
+    def get(self, request: Request) -> Response:
+        """One page of companies, sorted by their keys, without the main one."""
+        return page_response(request, companies.list_companies(**asked(request)), shapes.CompanySerializer)
+
+    @extend_schema(parameters=[DONE_BEFORE], request=shapes.NewCompany, responses={201: shapes.CompanySerializer})
+    def post(self, request: Request) -> Response:
+        """Let a company issue invoices in a series of its own. A repeat with the same content makes nothing.
+
+        `Location` is the list of its invoices.
+        """
+        made = companies.create_company(**sent(request, shapes.NewCompany), by=author(request))
+        invoices = f"{reverse('api:invoice_list', request=request)}?company={made.value.key}"
+        return Response(shapes.CompanySerializer(made.value).data, status=201, headers=_headers(made, invoices))
 
 
 class InvoiceList(APIView):
