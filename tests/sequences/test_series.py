@@ -145,6 +145,15 @@ class TestCreate:
         assert put(sequence, f"{scope}x").endswith(f"-{scope}x-1")
         assert series.lines_of(sequence, scope) == (Line(format=f"{scope}/{{value:05d}}", start=5000),)
 
+    def test_a_name_for_people(self, scope: str) -> None:
+        """It comes with the rules; a later change of them leaves it, and a wrong one makes nothing."""
+        line = Line(format=f"{scope}/{{value}}")
+        with pytest.raises(InvalidChange, match="name is '.*'; it must have 1 to 200 printable characters"):
+            series.create("atomic", scope, line, name="a\nb", **WHO)
+        series.create("atomic", scope, line, name="Ada & Sons", **WHO)
+        series.change_line("atomic", scope, Line(format=f"{scope}!{{value}}"), **WHO)
+        assert dict(series.page("atomic", limit=1000)[0])[scope].name == "Ada & Sons"
+
     def test_texts(self, scope: str) -> None:
         """Texts are written, looked ahead, read and found by the rules of the scope, whether it is named or not."""
         series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value:03d}}", start=7), **WHO)

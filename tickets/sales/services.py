@@ -22,7 +22,7 @@ from tickets.repeats import stored_already, token_of
 from tickets.sales import companies, selectors, store
 from tickets.sales.companies import INVOICES
 from tickets.sales.selectors import ORDERS
-from tickets.sales.types import CURRENCY, Draft, Invoice, InvoiceKey, Order
+from tickets.sales.types import CURRENCY, Draft, Invoice, Order
 from tickets.sales.validators import ISSUE, ORDER, VOID
 from tickets.tables import to_row
 from tickets.types import Stored, Void
@@ -62,7 +62,9 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
         return store.draft_order(number, draft, token=token)
     except OrderInvoiced as error:
         key = error.current.invoice
-        if not (key and _opened(key)):  # else the process that voided it was stopped before
+        if not (
+            key and _opened(key.year, key.number, key.company)
+        ):  # else the process that voided it was stopped before
             raise
     return store.draft_order(number, draft, token=token)
 
@@ -70,12 +72,12 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
 def open_order_of(*, change: Change, **_: object) -> None:
     """Open the order of an invoice that was voided by its number alone, as `manage.py sequences void` does."""
     if change.sequence == INVOICES and change.after is not None:
-        _opened(InvoiceKey(year=int(change.period), number=change.after, text="", company=change.scope or ""))
+        _opened(int(change.period), change.after, change.scope or "")
 
 
-def _opened(key: InvoiceKey) -> bool:
+def _opened(year: int, number: int, company: str) -> bool:
     """Open the order of an invoice that is void. False for one that is in force, or is not there."""
-    invoice = store.find_invoice(key.year, key.number, key.company)
+    invoice = store.find_invoice(year, number, company)
     if not (invoice and invoice.void):
         return False
     store.open_order_of(invoice)
