@@ -79,10 +79,10 @@ def change_line(
     return _changed(sequence, scope, _put_at(place, line), ChangeRequest("series", by, reason, dry_run))
 
 
-def lines_of(sequence: str, scope: str | None) -> tuple[Line, ...]:
-    """The lines of a scope, in their order; none where the settings hold. One consistent read."""
+def lines_of(sequence: str, scope: str | None) -> Lines:
+    """The lines of a scope, in their order, and its name; no lines where the settings hold. One consistent read."""
     check_scope(scope)
-    return book_of(sequence).rows.of(scope, partial(read, deadline=strategies[sequence].deadline())).lines
+    return book_of(sequence).rows.of(scope, partial(read, deadline=strategies[sequence].deadline()))
 
 
 def page(

@@ -84,7 +84,7 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     """The lines of a scope, and a form for one more, or in the place of `line`. It shows the next texts first."""
     if not may(request, "series"):
         raise PermissionDenied
-    lines = series.lines_of(place.alias, place.scope)
+    lines = series.lines_of(place.alias, place.scope).lines
     number = request.GET.get("line", "")
     index = int(number) - 1 if number.isdecimal() and 0 < int(number) <= len(lines) else None
     first = {} if index is None else {name: getattr(lines[index], name) for name in _NAMES}

@@ -15,7 +15,7 @@ from sequences.formats.periods import KINDS
 from sequences.management.changes import login, told
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_scope, one_scope
-from sequences.series import Line
+from sequences.series import Line, Lines
 from sequences.types import scope_text
 
 Options = Mapping[str, Any]
@@ -73,18 +73,18 @@ def run_series(command: BaseCommand, options: Options) -> None:
 def _listed(options: Options) -> Iterator[Row]:
     """A row for each line: what it says, and nothing where the settings hold."""
     for scope, lines in _scopes(options):
-        for place, line in enumerate(lines, 1):
+        for place, line in enumerate(lines.lines, 1):
             said = {name: getattr(line, _NAMES.get(name, name)) for name in RULES}
             yield {"sequence": options["alias"], "scope": scope_text(scope), "line": place, **said}
 
 
-def _scopes(options: Options) -> Iterator[tuple[str | None, tuple[Line, ...]]]:
+def _scopes(options: Options) -> Iterator[tuple[str | None, Lines]]:
     if options["scope"] is not None:
         yield one_scope(options), series.lines_of(options["alias"], one_scope(options))
         return
     cursor = None
     while True:
         found, cursor = series.page(options["alias"], cursor)
-        yield from ((scope, lines.lines) for scope, lines in found)
+        yield from found
         if cursor is None:
             return

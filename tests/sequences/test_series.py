@@ -143,12 +143,12 @@ class TestCreate:
         series.create(sequence, scope, Line(format=f"{scope}/{{value:05d}}", start=5000), **WHO)
         assert [put(sequence, scope) for _ in range(2)] == [f"{scope}/05000", f"{scope}/05001"]
         assert put(sequence, f"{scope}x").endswith(f"-{scope}x-1")
-        assert series.lines_of(sequence, scope) == (Line(format=f"{scope}/{{value:05d}}", start=5000),)
+        assert series.lines_of(sequence, scope).lines == (Line(format=f"{scope}/{{value:05d}}", start=5000),)
 
     def test_a_name_for_people(self, scope: str) -> None:
         """It comes with the rules; a later change of them leaves it, and a wrong one makes nothing."""
         line = Line(format=f"{scope}/{{value}}")
-        with pytest.raises(InvalidChange, match="name is '.*'; it must have 1 to 200 printable characters"):
+        with pytest.raises(InvalidChange, match=r"name is '.*'; it must have 1 to 200 printable characters"):
             series.create("atomic", scope, line, name="a\nb", **WHO)
         series.create("atomic", scope, line, name="Ada & Sons", **WHO)
         series.change_line("atomic", scope, Line(format=f"{scope}!{{value}}"), **WHO)
@@ -184,7 +184,7 @@ class TestCreate:
             found = find(text, sequence, scope=scope)
             assert found
             assert (found.value, found.text if sequence != "none" else text) == (number, found.text)
-        assert [one.valid_from for one in series.lines_of(sequence, scope)] == [None, TODAY]
+        assert [one.valid_from for one in series.lines_of(sequence, scope).lines] == [None, TODAY]
 
     def test_other_periods(self, scope: str) -> None:
         """A line may have another period than the settings, or none: it counts apart from them."""
@@ -204,9 +204,9 @@ class TestCreate:
         series.create("atomic", scope, line, dry_run=True, **WHO)
         with pytest.raises(InvalidChange):
             series.create("atomic", scope, Line(start=-1), dry_run=True, **WHO)
-        assert series.lines_of("atomic", scope) == ()
+        assert series.lines_of("atomic", scope).lines == ()
         assert series.preview("atomic", scope, line) == [f"{scope}/1", f"{scope}/2", f"{scope}/3"]
-        assert series.lines_of("atomic", scope) == ()
+        assert series.lines_of("atomic", scope).lines == ()
 
     def test_the_history(self, scope: str) -> None:
         """It says who changed the rules, when and why."""
@@ -230,7 +230,7 @@ class TestCreate:
 
     def test_without_a_scope(self) -> None:
         """The sequence without scope has lines, too, where its texts are apart from those of all scopes."""
-        assert series.lines_of("optimistic", None) == ()
+        assert series.lines_of("optimistic", None).lines == ()
         with pytest.raises(InvalidChange, match=r"format has \{scope\}"):
             series.create("optimistic", None, Line(format="O/{scope}/{value}"), **WHO)
         with pytest.raises(InvalidChange, match="'optimistic' by its settings"):
@@ -292,7 +292,7 @@ class TestRefused:
         """The error names the field and what it may be, and nothing is written."""
         with pytest.raises(InvalidChange, match=said):
             series.create("transactional", scope, line, **WHO)
-        assert series.lines_of("transactional", scope) == ()
+        assert series.lines_of("transactional", scope).lines == ()
 
     def test_items_that_others_find(self, scope: str, settings: Any) -> None:
         """Where the settings say in which partition the items of a period are, a line has the same PERIOD."""

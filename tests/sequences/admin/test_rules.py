@@ -75,10 +75,10 @@ class TestPages:
         given = {"format": f"{scope}/{{value:04d}}", "start": "50", "period": "never", "reason": "a new branch"}
         asked = client.post(page_of(scope), given).content.decode()
         assert f"{scope}/0050, {scope}/0051, {scope}/0052" in asked
-        assert series.lines_of("invoices", scope) == ()
+        assert series.lines_of("invoices", scope).lines == ()
         answer = client.post(page_of(scope), {**hidden(asked), "confirmed": "Yes"})
         assert answer.status_code == 302
-        assert series.lines_of("invoices", scope) == (Line(format=given["format"], start=50, period="never"),)
+        assert series.lines_of("invoices", scope).lines == (Line(format=given["format"], start=50, period="never"),)
         (change,) = (one for one in history("invoices")[0] if one.scope == scope)
         assert (change.kind, change.reason) == ("series", "a new branch")
         assert put_next("invoices", {}, scope=scope).text == f"{scope}/0050"
@@ -103,7 +103,7 @@ class TestPages:
         given = {"format": f"{scope}/{{period}}/{{value}}", "code": "AT", "reason": "a test"}
         asked = client.post(page, given).content.decode()
         assert client.post(page, {**hidden(asked), "confirmed": "Yes"}).status_code == 302
-        (line,) = series.lines_of("invoices", scope)
+        (line,) = series.lines_of("invoices", scope).lines
         assert (line.format, line.former, line.code) == (given["format"], (f"{scope}-{{period}}-{{value}}",), "AT")
 
     def test_a_wrong_line(self, client: Client, scope: str) -> None:

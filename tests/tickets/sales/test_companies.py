@@ -14,7 +14,7 @@ from sequences import series
 from sequences.changes import advance, void
 from sequences.exceptions import IdempotencyMismatch
 from sequences.registry import strategies
-from sequences.series import Line
+from sequences.series import Line, Lines, lines_of
 from tests.people import allow
 from tests.tickets.sales.support import drafted, issued
 from tests.tickets.test_pages import hidden
@@ -128,8 +128,23 @@ class TestMaking:
         """The same content is a repeat; the key with other content is taken."""
         again = companies.create_company(**NORD, by="ann")
         assert (again.value, again.replayed) == (nord, True)
-        with pytest.raises(CompanyExists, match="NORD already"):
-            companies.create_company(**{**NORD, "start": 7}, by="ann")
+        for other in ({"start": 7}, {"name": "Another Branch"}):
+            with pytest.raises(CompanyExists, match="NORD already"):
+                companies.create_company(**{**NORD, **other}, by="ann")
+
+    def test_two_requests_at_once(self, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of two requests that see no company, one makes it; the other is a repeat, or learns that the key is taken."""
+        blind = [True, True]
+
+        def see_nothing_yet(sequence: str, scope: str) -> Lines:
+            return Lines() if blind and blind.pop() else lines_of(sequence, scope)
+
+        monkeypatch.setattr(companies, "lines_of", see_nothing_yet)
+        first, second = (companies.create_company(**NORD, by=name) for name in ("ann", "bob"))
+        assert (first.replayed, second.replayed, second.value) == (False, True, first.value)
+        blind.append(True)
+        with pytest.raises(CompanyExists):
+            companies.create_company(**{**NORD, "start": 7}, by="cid")
 
     @pytest.mark.parametrize(
         ("about", "field", "told"),
