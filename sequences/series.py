@@ -19,18 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from .changes.apply import Planner, apply_change
-from .changes.arguments import check_text, check_whole
+from .changes.arguments import check_whole
 from .changes.line_checks import check_lines
 from .changes.lines import Build, NewLines, book_of
 from .changes.plans import ChangeNote, ChangeRequest, Plan
-from .commit.retries import read
 from .exceptions import InvalidChange
 from .registry import strategies
 from .rows.lines import Line, Lines
-from .services.arguments import check_scope
+from .services.arguments import check_scope, has_controls
 from .strategies.lines import ScopeLines
 from .strategies.snapshot import ScopeSnapshot
 from .types import Change, Dated, Scope
@@ -56,7 +54,7 @@ def create(
         return [line]
 
     if name:
-        check_text("name", name, LONGEST_NAME)
+        _check_name(name)
     return _changed(sequence, scope, build, ChangeRequest("series", by, reason, dry_run), name=name)
 
 
@@ -80,9 +78,12 @@ def change_line(
 
 
 def lines_of(sequence: str, scope: str | None) -> Lines:
-    """The lines of a scope, in their order, and its name; no lines where the settings hold. One consistent read."""
+    """The lines of a scope, in their order, and its name; no lines where the settings hold.
+
+    This process goes by them from now on. One consistent read.
+    """
     check_scope(scope)
-    return book_of(sequence).rows.of(scope, partial(read, deadline=strategies[sequence].deadline()))
+    return book_of(sequence).read(scope)
 
 
 def page(
@@ -108,15 +109,20 @@ def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: 
     """Give a scope a name for people, as a tenant has after a change of it: the scope and its numbers stay.
 
     Lists, audits and pages show it beside the scope, for no request more. Raises InvalidChange for a name of another
-    form (1 to 200 printable characters), and OperationNotSupported without SERIES.
+    form (1 to 200 characters, no control characters), and OperationNotSupported without SERIES.
     """
     book = book_of(sequence)
-    check_text("name", name, LONGEST_NAME)
+    _check_name(name)
 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         return Plan(before=seen.last, after=seen.last, actions=(book.rows.named(scope, name),))
 
     return _apply(book, sequence, scope, ChangeRequest("series", by, reason, dry_run), plan)
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not 1 <= len(name.strip()) <= len(name) <= LONGEST_NAME or has_controls(name):
+        raise InvalidChange(f"name is {name!r}; it must have 1 to {LONGEST_NAME} characters, no control characters.")
 
 
 def _added(line: Line) -> Build:

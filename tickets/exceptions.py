@@ -218,14 +218,14 @@ class CompanyNotFound(NotFound):
 
 
 class FormatRefused(TicketsError):
-    """The invoices of a company cannot have these texts: the FORMAT is wrong, or they could be something else's."""
+    """The invoices of a company cannot have these texts: wrong ones, or such as something else has."""
 
 
 class CompanyExists(TicketsError):
     """The company is there already, with other rules. Nothing was stored."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"There is a company {key} already. Its rules are changed in the administration.")
+        super().__init__(f"There is a company {key} already. Change its rules in the administration.")
 
 
 class InvoiceNotFound(NotFound):

@@ -55,7 +55,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {
         own_words=True, about="key", advice="Choose another key."),
     errors.CompanyNotFound: replace(MISSING, about="company"),
     errors.FormatRefused: Problem(409, "format_refused", "Not possible",
-        "The texts of the invoices could be those of something else.",
+        "The texts of the invoices could belong to something else.",
         own_words=True, about="format", advice="Choose other texts."),
     errors.CompanyExists: Problem(409, "company_exists", "Taken already",
         "The key names a company, which has other rules.",

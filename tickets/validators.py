@@ -143,18 +143,29 @@ class Labels:
             raise WrongPart(error.messages[0], index) from error
 
 
-class ProjectKeys:
-    """The keys of projects."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Key:
+    """The key of a project or of what else has such keys; with `empty` also an empty text, which that explains."""
 
-    hint = "2 to 10 capital letters and digits, the first a letter, like ABC."
-    schema: Schema = {"type": "string", "pattern": f"^{PROJECT_KEY}$"}
+    of: str = "project"
+    like: str = "ABC"
+    empty: str = ""
 
-    def clean(self, value: Any) -> ProjectKey:
+    @property
+    def hint(self) -> str:
+        """The limits in words."""
+        return f"2 to 10 capital letters and digits, the first a letter, like {self.like}.{self.empty}"
+
+    @property
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": f"^(?:{PROJECT_KEY})?$" if self.empty else f"^{PROJECT_KEY}$"}
+
+    def clean(self, value: Any) -> str:
         """The key as it was sent."""
         try:
-            return ProjectKey.parse(value)
+            return "" if self.empty and value == "" else ProjectKey.parse(value)
         except (TypeError, ValueError) as error:
-            raise ValidationError(f"This is not a project key: {self.hint}") from error
+            raise ValidationError(f"This is not a {self.of} key: {self.hint}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +232,7 @@ class Moments:
 
 
 PROJECT: Mapping[str, Validator] = {
-    "key": ProjectKeys(),
+    "key": Key(),
     "name": Text(least=1, most=100),
     "description": Text(most=2_000, lines=True),
     "open": OPENINGS,

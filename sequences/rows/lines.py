@@ -114,9 +114,15 @@ class Lines:
             place += 1
         return place
 
+    def has_ended(self, place: int, day: date) -> bool:
+        """Whether a day is after the last one of a line."""
+        last = self.lines[place].valid_to
+        return last is not None and last < day
+
     def check_day(self, place: int, day: date) -> None:
         """Raise SequenceExhausted for a day after the last one of a line."""
-        if (last := self.lines[place].valid_to) and last < day:
+        if self.has_ended(place, day):
+            last = self.lines[place].valid_to
             raise SequenceExhausted(f"The last line is valid until {last}, and the date is {day}: add another line.")
 
     def follows(self, place: int) -> bool:

@@ -67,6 +67,10 @@ class Naming:
             raise wrong
         return found
 
+    def takes(self, scope: str | None) -> bool:
+        """Whether the texts tell this scope from others, so that it can count."""
+        return scope is None or self._tells_scopes
+
     def dated(
         self, scope: str | None, date: datetime.date | None, period: str | None = None
     ) -> tuple[Scope, datetime.date | None]:
@@ -77,7 +81,7 @@ class Naming:
         ValueError for a date that the sequence does not use or cannot read.
         """
         alias = self.numbers.alias
-        if scope is not None and not self._tells_scopes:
+        if not self.takes(scope):
             raise InvalidScope(
                 f"The scope is {scope!r}; the FORMAT of {alias!r} has no {{scope}}, so two scopes would have the "
                 "same texts: add it to FORMAT, or leave the scope out."

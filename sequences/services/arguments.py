@@ -35,9 +35,14 @@ def check_scope(scope: str | None) -> None:
         raise InvalidScope(f"The scope has {len(scope)} characters; it must have 1 to {LONGEST_SCOPE}.")
     if scope.startswith("#"):
         raise InvalidScope("The scope begins with '#', which is reserved: begin it with another character.")
-    # `isprintable` is fast, but also refuses some spaces and format characters that a scope may contain.
-    if not scope.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in scope):
+    if has_controls(scope):
         raise InvalidScope("The scope contains control characters: leave them out.")
+
+
+def has_controls(text: str) -> bool:
+    """Whether a text has control characters, or such as UTF-8 cannot encode."""
+    # `isprintable` is fast, but also refuses some spaces and format characters that people type.
+    return not text.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def check_token(token: str | None, sequence: str = "") -> None:

@@ -1,7 +1,8 @@
 """The strategy of a scope that has rules of its own: made like the sequence's, by what its lines say.
 
 Lines are read when a process first counts in a scope, and again when a write shows that they have changed: its
-condition has their version. So a number costs the same with lines as without.
+condition has their version. So a number costs the same with lines as without. Where lines refuse a call before its
+write, they are read again first, at most once a second.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from .scopes import CounterScopes
 
 READ_AGAIN_SECONDS = 3600.0
 """After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
+FOLLOW_SECONDS = 1.0
+"""After which lines are read anew where they refuse a call: another process may have changed them."""
 MOST_STRATEGIES = 1024  # of about 12 KB each
 
 
@@ -70,12 +73,19 @@ class ScopeLines:
 
     def of(self, scope: str | None) -> Lines:
         """The lines of a scope. One read, once in a process."""
+        return self._read_within(READ_AGAIN_SECONDS, scope)
+
+    def read(self, scope: str | None) -> Lines:
+        """The lines of a scope as they are stored now, by which this process goes on. One read."""
+        at = self.clock()
+        lines = self.rows.of(scope, partial(read, deadline=self._strategy.deadline()))
+        self._known.put(scope, (lines, at))
+        return lines
+
+    def _read_within(self, seconds: float, scope: str | None) -> Lines:
+        """The lines of a scope as they were read within the last seconds."""
         found = self._known.get(scope)
-        if found is None or self.clock() - found[1] > READ_AGAIN_SECONDS:
-            at = self.clock()
-            found = self.rows.of(scope, partial(read, deadline=self._strategy.deadline())), at
-            self._known.put(scope, found)
-        return found[0]
+        return found[0] if found and self.clock() - found[1] <= seconds else self.read(scope)
 
     def read_again(self, scope: str | None) -> None:
         """Read the lines of a scope anew when they are used next, and those of all scopes for a text."""
@@ -117,13 +127,22 @@ class ScopeLines:
         Raises SequenceExhausted for a day that no line is for.
         """
         lines = self.of(scope)
-        first, day = self._place(lines, self.day(day), period)
-        if first is None:
+        first, at = self._place(lines, self.day(day), period)
+        place = None if first is None else self._reached(scope, lines, first, at)
+        ends = (
+            not self._strategy.naming.takes(scope) if place is None else period is None and lines.has_ended(place, at)
+        )
+        if ends and self._are_newer(scope, lines.version):
+            return self.strategy(scope, day, period)
+        if place is None:
             return None
-        place = self._reached(scope, lines, first, day)
         if period is None:
-            lines.check_day(place, day)
-        return self.at(scope, lines, place, day)
+            lines.check_day(place, at)
+        return self.at(scope, lines, place, at)
+
+    def _are_newer(self, scope: str | None, version: int) -> bool:
+        """Whether there are newer lines than those of this version, which refuse a call. One read a second."""
+        return self._read_within(FOLLOW_SECONDS, scope).version > version
 
     def at(self, scope: str | None, lines: Lines, place: int, day: date) -> Strategy:
         """The strategy by one of the lines, as it counts on a day."""
@@ -140,7 +159,7 @@ class ScopeLines:
             return self.of(scope).version > used.config.version  # or they are older than the counter: restored
         place = used.config.line
         if place is None or not self.of(scope).follows(place):
-            return False
+            return self._are_newer(scope, used.config.version)
         self._used_up.put(counted, (used.config.version, place))
         return True
 

@@ -148,11 +148,11 @@ class TestCreate:
     def test_a_name_for_people(self, scope: str) -> None:
         """It comes with the rules; a later change of them leaves it, and a wrong one makes nothing."""
         line = Line(format=f"{scope}/{{value}}")
-        with pytest.raises(InvalidChange, match=r"name is '.*'; it must have 1 to 200 printable characters"):
+        with pytest.raises(InvalidChange, match=r"name is '.*'; it must have 1 to 200 characters"):
             series.create("atomic", scope, line, name="a\nb", **WHO)
-        series.create("atomic", scope, line, name="Ada & Sons", **WHO)
+        series.create("atomic", scope, line, name="Ada\u00a0& Sons", **WHO)
         series.change_line("atomic", scope, Line(format=f"{scope}!{{value}}"), **WHO)
-        assert dict(series.page("atomic", limit=1000)[0])[scope].name == "Ada & Sons"
+        assert dict(series.page("atomic", limit=1000)[0])[scope].name == "Ada\u00a0& Sons"
 
     def test_texts(self, scope: str) -> None:
         """Texts are written, looked ahead, read and found by the rules of the scope, whether it is named or not."""
@@ -519,6 +519,12 @@ class TestLinesInRow:
         assert found.value == 1
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines that refuse a call are read again each time, not at most once a second."""
+    monkeypatch.setattr("sequences.strategies.lines.FOLLOW_SECONDS", -1.0, raising=False)
+
+
 class TestProcesses:
     @pytest.mark.parametrize("sequence", [name for name in EVERY if name != "block"])
     def test_others_follow_at_once(self, sequence: str, scope: str) -> None:
@@ -560,6 +566,55 @@ class TestProcesses:
         with elsewhere():
             series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}"), **WHO)
         assert put("invoices", scope, date=next_year) == f"{scope}/{TODAY.year + 1}/1"
+
+    @pytest.mark.parametrize("sequence", EVERY)
+    @pytest.mark.usefixtures("at_once")
+    def test_a_line_after_one_that_is_used_up(self, sequence: str, scope: str) -> None:
+        """A process whose last line is used up goes on by the one that another process has added since."""
+        in_row(sequence, scope, Line(format=f"{scope}-{{value}}", maximum=1))
+        assert put(sequence, scope) == f"{scope}-1"
+        with pytest.raises(SequenceExhausted):
+            put(sequence, scope)
+        with elsewhere():
+            series.add_line(sequence, scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
+        assert put(sequence, scope) == f"{scope}/10"
+
+    @pytest.mark.usefixtures("at_once")
+    def test_values_after_a_line_that_is_used_up(self, scope: str) -> None:
+        """The same for values without items."""
+        series.create("atomic", scope, Line(format=f"{scope}-{{value}}", maximum=1), **WHO)
+        assert get_next_value("atomic", scope=scope) == 1
+        with elsewhere():
+            series.add_line("atomic", scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
+        assert get_next_value("atomic", scope=scope) == 10
+
+    @pytest.mark.usefixtures("at_once")
+    def test_a_line_after_the_last_day(self, scope: str) -> None:
+        """A process whose last line has ended goes on by the one that another process has added since."""
+        later = TODAY + timedelta(days=2)
+        series.create("invoices", scope, Line(format=f"{scope}-{{period}}-{{value}}", valid_to=TODAY), **WHO)
+        with pytest.raises(SequenceExhausted, match="valid until"):
+            put("invoices", scope, date=later)
+        with elsewhere():
+            line = Line(format=f"{scope}/{{period}}/{{value}}", valid_from=TODAY + timedelta(days=1))
+            series.add_line("invoices", scope, line, **WHO)
+        assert put("invoices", scope, date=later) == f"{scope}/{later.year}/1"
+
+    @pytest.mark.usefixtures("at_once")
+    def test_a_scope_that_the_settings_do_not_take(self, scope: str) -> None:
+        """A process that has refused a scope takes it as soon as another process has given it lines."""
+        with pytest.raises(InvalidScope, match="has no"):
+            put("single", scope)
+        with elsewhere():
+            series.create("single", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        assert put("single", scope) == f"{scope}-1"
+
+    def test_a_refused_scope_is_not_read_each_time(self, scope: str, wire: Wire) -> None:
+        """Lines that refuse a call are read again at most once a second."""
+        for _ in range(3):
+            with pytest.raises(InvalidScope):
+                put("single", scope)
+        assert wire.operations == ["GetItem"]
 
     def test_two_changes_at_once(self, scope: str, wire: Wire) -> None:
         """Of two scopes that get one FORMAT at the same moment, one is refused."""

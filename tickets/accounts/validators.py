@@ -7,8 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from tickets.types import PROJECT_KEY
-from tickets.validators import SURROGATES, ProjectKeys, Schema, Text, Validator, named, or_null
+from tickets.validators import SURROGATES, Key, Schema, Text, Validator, named, or_null
 
 
 class Days:
@@ -52,17 +51,6 @@ class YesOrNo:
         return value
 
 
-class AnyProject:
-    """The key of a project, or nothing for all of the site."""
-
-    hint = "The key of a project, like ABC, for a token of this project alone. Empty for all."
-    schema: Schema = {"type": "string", "pattern": f"^(?:{PROJECT_KEY})?$"}
-
-    def clean(self, value: Any) -> str:
-        """The key as it was sent."""
-        return "" if value == "" else ProjectKeys().clean(value)
-
-
 class Password:
     """A password that somebody types. Whether it is the right one is checked elsewhere."""
 
@@ -84,5 +72,5 @@ TOKEN: Mapping[str, Validator] = {
     "name": Text(least=1, most=100),
     "days": Days(),
     "read_only": YesOrNo(),
-    "project": AnyProject(),
+    "project": Key(empty=" The token opens this project alone; empty for all."),
 }

@@ -79,6 +79,10 @@ class IssueForm(VersionedForm, OnceForm):
         """The form for a draft, with the date of today."""
         return cls(initial={"date": validators.today().isoformat(), "version": order.version})
 
+    def clean_company(self) -> str:
+        """The key in capital letters."""
+        return str(self.cleaned_data["company"]).upper()
+
     def offer(self, companies: Page[Company]) -> Self:
         """Ask which company it is: one of a list, or where they are too many for one page, by its key."""
         if companies.next_cursor:

@@ -163,9 +163,10 @@ def _known_year(year: int | str) -> int:
 def search_invoices(
     year: int, *, where: SalesFilter, company: str = "", cursor: str | None = None, limit: int = PAGE_SIZE
 ) -> Page[Invoice]:
-    """The invoices of a company in a year that a filter wants, newest first, without their lines. A query for a page.
+    """The invoices of a company in a year that a filter wants, newest first, without their lines.
 
-    A page looks at up to 500 invoices: it may be empty, and the list go on. It says nothing about missing numbers.
+    One query for each page. A page looks at up to 500 invoices: it may be empty, and the list go on. It says
+    nothing about missing numbers.
     """
     year = _known_year(year)
     partition = store.invoices_of(year, companies.known(company))

@@ -62,9 +62,8 @@ def draft_invoice(number: int, *, by: str, idempotency_token: str | None = None)
         return store.draft_order(number, draft, token=token)
     except OrderInvoiced as error:
         key = error.current.invoice
-        if not (
-            key and _opened(key.year, key.number, key.company)
-        ):  # else the process that voided it was stopped before
+        # Where it is void, the process that voided it was stopped before it opened the order.
+        if not (key and _opened(key.year, key.number, key.company)):
             raise
     return store.draft_order(number, draft, token=token)
 
@@ -95,7 +94,7 @@ def issue_invoice(
 ) -> Stored[Invoice]:
     """Issue the drafted invoice of an order, under the next number of the year of its date. The default is today.
 
-    It counts in the series of the `company`; the main one has no key.
+    The invoice counts in the series of `company`, which is empty for the main one.
 
     A draft is issued once: the invoice is stored and the draft used up in one transaction. The numbers
     of a year have no gaps. A repeat with the same token issues nothing and returns the invoice,

@@ -145,11 +145,6 @@ class Invoice:
     void: Void | None
     digest: str = ""
 
-    @property
-    def series(self) -> str:
-        """The query of the list in which it stands."""
-        return f"?company={self.key.company}" if self.key.company else ""
-
 
 def sum_of(found: Iterable[Order | Invoice]) -> Decimal:
     """The total of some orders or invoices; void ones are left out."""

@@ -13,8 +13,7 @@ from django.utils import timezone
 from tickets import validators
 from tickets.exceptions import InvalidInput, WrongPart
 from tickets.sales.types import Line
-from tickets.types import PROJECT_KEY
-from tickets.validators import Schema, Text, Validator, or_null
+from tickets.validators import Key, Schema, Text, Validator, or_null
 
 AMOUNT = "[0-9]{1,9}([.,][0-9]{1,2})?"
 
@@ -118,34 +117,6 @@ class Day:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CompanyKey:
-    """The key of a company; with `or_main` also nothing, for the main company."""
-
-    or_main: bool = False
-
-    @property
-    def hint(self) -> str:
-        """The limits in words."""
-        main = "; empty for the main company" if self.or_main else ""
-        return f"2 to 10 capital letters and digits, the first a letter, like NORD{main}."
-
-    @property
-    def schema(self) -> Schema:
-        return {"type": "string", "pattern": f"^{self.pattern}$"}
-
-    @property
-    def pattern(self) -> str:
-        """The limits as a regular expression."""
-        return f"({PROJECT_KEY})?" if self.or_main else PROJECT_KEY
-
-    def clean(self, value: Any) -> str:
-        """The key as it was sent."""
-        if not isinstance(value, str) or not re.fullmatch(self.pattern, value):
-            raise ValidationError(f"This is not the key of a company: {self.hint}")
-        return value
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
     """1 to `most` lines; `each` has the validators of their fields."""
 
@@ -199,13 +170,12 @@ LINE: Mapping[str, Validator] = {
 ORDER: Mapping[str, Validator] = {"customer": Text(least=1, most=200), "lines": Lines(most=MOST_LINES, each=LINE)}
 EARLIEST = date(2000, 1, 1)
 COMPANY: Mapping[str, Validator] = {
-    "key": CompanyKey(),
+    "key": Key(of="company", like="NORD"),
     "name": Text(least=1, most=100),
     "format": Text(least=1, most=100),
     "start": Whole(least=1, most=10**9),
 }
-OF_COMPANY: Mapping[str, Validator] = {"company": CompanyKey(or_main=True)}
-PAGE_OF_COMPANIES: Mapping[str, Validator] = {"cursor": Text(least=1, most=255)}
+OF_COMPANY: Mapping[str, Validator] = {"company": Key(of="company", like="NORD", empty=" Empty for the main company.")}
 ISSUE: Mapping[str, Validator] = {"date": Day(earliest=EARLIEST), **OF_COMPANY}
 VOID: Mapping[str, Validator] = {"reason": Text(least=1, most=500, lines=True)}
 YEAR: Mapping[str, Validator] = {"year": Whole(least=1000, most=9999)}

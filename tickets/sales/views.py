@@ -1,12 +1,16 @@
 """The pages of orders and invoices. What all pages have in common is in `tickets.pages`."""
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
+from sequences.exceptions import SequenceError
 from tickets.access.checks import has_permission
+from tickets.addresses import with_query
 from tickets.markdown import Marked
 from tickets.pages import FORM, author, door, form_page, measured, tell
 from tickets.sales import companies, permissions, selectors, services
@@ -47,7 +51,7 @@ def order(request: HttpRequest, number: int) -> HttpResponse:
     may_issue = (
         found.state is State.DRAFT and not found.void and has_permission(request.user, permissions.ISSUE_INVOICE)
     )
-    form = IssueForm.for_draft(found).offer(companies.list_companies()) if may_issue else None
+    form = _offered(IssueForm.for_draft(found)) if may_issue else None
     return render(request, "tickets/sales/order.html", {"order": found, "form": form})
 
 
@@ -70,7 +74,6 @@ def order_draft(request: HttpRequest, number: int) -> HttpResponse:
 def order_issue(request: HttpRequest, number: int) -> HttpResponse:
     """The form that issues the drafted invoice of an order."""
     form = IssueForm.typed(request) or IssueForm.for_draft(selectors.get_draft(number))
-    form.offer(companies.list_companies())
     if form.is_valid():
         with form.refusals():
             with measured() as cost:
@@ -84,18 +87,25 @@ def order_issue(request: HttpRequest, number: int) -> HttpResponse:
             text = issued.value.key.text
             tell(request, f"{text} is issued.", issued.allocation, cost)
             return redirect("sales:invoice", text)
-    return form_page(request, "tickets/sales/order_issue.html", form, number=number)
+    return form_page(request, "tickets/sales/order_issue.html", _offered(form), number=number)
+
+
+def _offered(form: IssueForm) -> IssueForm:
+    """The form with the companies; where these cannot be read, it keeps what was typed. One query."""
+    with suppress(SequenceError):
+        form.offer(companies.list_companies())
+    return form
 
 
 @door(permissions.VIEW_INVOICE)
 def invoices(request: HttpRequest) -> HttpResponse:
     """The way to the invoices of this year."""
-    return redirect("sales:invoice_year", today().year)
+    return redirect(with_query(request, reverse("sales:invoice_year", args=[today().year])))
 
 
 @door(permissions.VIEW_INVOICE)
 def invoice_year(request: HttpRequest, year: int) -> HttpResponse:
-    """The invoices of a company in a year, newest first, and what the page shows about their numbers; or some."""
+    """The invoices of a company in a year, newest first, with what is known of their numbers; or those asked for."""
     where, cursor = SalesFilter.of(request.GET, INVOICE_STATES), request.GET.get("cursor")
     company = request.GET.get("company", "")
     years = [beside for beside in (year - 1, year + 1) if EARLIEST.year <= beside <= today().year]

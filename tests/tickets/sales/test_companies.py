@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-from sequences import series
-from sequences.changes import advance, void
-from sequences.exceptions import IdempotencyMismatch
+from sequences import get_last_value, series
+from sequences.changes import advance, freeze, void
+from sequences.exceptions import IdempotencyMismatch, InvalidScope, NotWritten
 from sequences.registry import strategies
 from sequences.series import Line, Lines, lines_of
 from tests.people import allow
@@ -35,6 +35,17 @@ def nord(tables: str) -> Company:
 def issued_by(company: str, day: date | None = None, **about: Any) -> Invoice:
     """A new invoice of a company."""
     return services.issue_invoice(drafted(), company=company, date=day, by="ann", **about).value
+
+
+def issuing(browser: Client, order: int, *, company: str) -> dict[str, str]:
+    """What the form of a draft sends."""
+    page = browser.get(f"/orders/{order}/issue/")
+    return {"company": company, "date": "", **{name: hidden(page, name) for name in ("token", "version")}}
+
+
+def away(**asked: Any) -> None:
+    """A read that finds no engine."""
+    raise NotWritten("It cannot be read.")
 
 
 class TestSeries:
@@ -128,6 +139,8 @@ class TestMaking:
         """The same content is a repeat; the key with other content is taken."""
         again = companies.create_company(**NORD, by="ann")
         assert (again.value, again.replayed) == (nord, True)
+        with pytest.raises(CompanyExists):
+            companies.preview_company(**NORD)
         for other in ({"start": 7}, {"name": "Another Branch"}):
             with pytest.raises(CompanyExists, match="NORD already"):
                 companies.create_company(**{**NORD, **other}, by="ann")
@@ -158,6 +171,9 @@ class TestMaking:
             ({"format": "ORD-{value}{period}"}, "format", "could also be one of"),
             ({"format": "NORD-{period}{value:03d}"}, "format", "could be the key of a ticket"),
             ({"format": "N{period}{value:03d}"}, "format", "could be the key of a ticket"),
+            ({"format": "NO-{period}{value:crockford}"}, "format", "could be the key of a ticket"),
+            ({"format": "N/{period}/{value}/void"}, "format", "address of another page"),
+            ({"format": "../N/{period}/{value}"}, "format", "address of another page"),
         ],
     )
     def test_what_cannot_be(self, tables: str, about: dict[str, Any], field: str, told: str) -> None:
@@ -187,8 +203,20 @@ class TestMaking:
             page = companies.list_companies(cursor=page.next_cursor, limit=1)
             found += page.results
         assert found == [east, nord]
-        with pytest.raises(InvalidInput):
-            companies.list_companies(cursor="x" * 300)
+        with pytest.raises(InvalidInput, match="not a cursor"):
+            companies.list_companies(cursor="EAST")
+
+    def test_a_repeat_after_a_later_range(self, nord: Company, this_year: int) -> None:
+        """A range that staff has added does not make a repeat another request."""
+        line = Line(format="Z/{period}/{value}", start=500, valid_from=date(this_year + 1, 1, 1))
+        series.add_line("invoices", "NORD", line, by="ann", reason="Another book.")
+        assert companies.create_company(**NORD, by="ann").replayed
+
+    @pytest.mark.parametrize("name", ["Dupont\u00a0& Fils", "Zoë 👩\u200d💻"])
+    def test_what_people_type_as_a_name(self, tables: str, name: str) -> None:
+        """Spaces that do not break, and joiners, are kept."""
+        companies.create_company(**{**NORD, "name": name}, by="ann")
+        assert companies.list_companies().results[0].name == name
 
     def test_rules_that_the_staff_changes(self, nord: Company) -> None:
         """A later range of the company is what the list shows, and what the next invoice follows."""
@@ -214,9 +242,7 @@ class TestPages:
         assert "Nordic Branch issues invoices as NORD." in made.content.decode()
         draft = browser.get(f"/orders/{order}/")
         assert "NORD Nordic Branch" in draft.content.decode()
-        names = ("token", "version")
-        typed = {"company": "NORD", "date": "", **{name: hidden(draft, name) for name in names}}
-        sent = browser.post(f"/orders/{order}/issue/", typed, follow=True)
+        sent = browser.post(f"/orders/{order}/issue/", issuing(browser, order, company="NORD"), follow=True)
         assert sent.redirect_chain == [(f"/invoices/N/{this_year}/0500/", 302)]
         assert f"/invoices/{this_year}/?company=NORD" in sent.content.decode()
 
@@ -241,6 +267,9 @@ class TestPages:
         assert f"N/{this_year}/0500" in found
         assert "INV-" not in found
         assert browser.get(f"/invoices/{this_year}/?company=SYD").status_code == 404
+        assert browser.get("/invoices/?company=NORD")["Location"] == f"/invoices/{this_year}/?company=NORD"
+        found = browser.get(f"/invoices/{this_year}/?company=NORD&text=ada").content.decode()
+        assert '<a href="?company=NORD" title="Without this filter">' in found
 
     def test_many_companies(self, tables: str, browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where they do not fit a list, the form takes the key."""
@@ -249,8 +278,44 @@ class TestPages:
             companies.create_company(**content, by="ann")
         listed = companies.list_companies
         monkeypatch.setattr(companies, "list_companies", lambda **asked: listed(**{**asked, "limit": 1}))
-        page = browser.get(f"/orders/{drafted()}/").content.decode()
+        order = drafted()
+        page = browser.get(f"/orders/{order}/").content.decode()
         assert '<input type="text" name="company"' in page
+        form = issuing(browser, order, company="west")
+        assert browser.post(f"/orders/{order}/issue/", form)["Location"].startswith("/invoices/R/WEST/")
+
+    def test_the_form_needs_no_list_to_issue(
+        self, nord: Company, browser: Client, sent: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Companies are read where the form is shown again; where they cannot be read, what was typed stays."""
+        order = drafted()
+        form = issuing(browser, order, company="NORD")
+        sent.clear()
+        again = browser.post(f"/orders/{order}/issue/", {**form, "date": "never"})
+        assert (again.status_code, sent) == (400, ["query"])
+        assert '<option value="NORD" selected>' in again.content.decode()
+        monkeypatch.setattr(companies, "list_companies", away)
+        again = browser.post(f"/orders/{order}/issue/", {**form, "date": "never"})
+        assert again.status_code == 400
+        assert 'type="hidden" name="company" value="NORD"' in again.content.decode()
+        assert browser.post(f"/orders/{order}/issue/", form).status_code == 302
+
+    def test_a_company_whose_numbers_are_frozen(self, nord: Company, browser: Client, api: APIClient) -> None:
+        """The form says so, and stays; other companies go on."""
+        freeze("invoices", scope="NORD", by="ann", reason="The year's end.")
+        order = drafted()
+        page = browser.post(f"/orders/{order}/issue/", issuing(browser, order, company="NORD"))
+        assert page.status_code == 503
+        assert '<option value="NORD" selected>' in page.content.decode()
+        assert api.post(f"/api/orders/{order}/invoice/issue/", {"company": "NORD"}).status_code == 503
+        assert issued().key.number == 1
+
+    def test_a_name_is_no_markup(self, tables: str, browser: Client) -> None:
+        """What people typed is shown as they typed it."""
+        form = {**NORD, "name": "<b>Nord</b>"}
+        made = browser.post("/invoices/companies/new/", form, follow=True).content.decode()
+        assert made.count("&lt;b&gt;Nord&lt;/b&gt;") == 2
+        assert "<b>Nord" not in made
 
     def test_who_may(self, nord: Company, ann: User, browser: Client) -> None:
         """Without the permission there is no form, and no link to it."""
@@ -267,6 +332,7 @@ class TestPages:
         page = browser.get("/admin/tickets/invoice/?company=NORD").content.decode()
         assert f"N/{this_year}/0500" in page
         assert f"?year={this_year - 1}&amp;company=NORD" in page
+        assert browser.get("/admin/tickets/invoice/?company=SYD").status_code == 404
 
 
 class TestREST:
@@ -283,6 +349,15 @@ class TestREST:
         listed = api.get("/api/invoices/?company=NORD").json()
         assert [one["text"] for one in listed["results"]] == [f"N/{this_year}/0500"]
         assert api.get("/api/invoices/").json()["results"] == []
+
+    def test_the_pages_of_a_company(self, nord: Company, api: APIClient) -> None:
+        """The next page is of the same company, and its cursor is of no use in another list."""
+        issued_by("NORD"), issued_by("NORD")
+        following = api.get("/api/invoices/?company=NORD&limit=1").json()["next"]
+        assert "company=NORD" in following
+        assert [one["number"] for one in api.get(following).json()["results"]] == [500]
+        assert api.get(following.replace("company=NORD&", "").replace("&company=NORD", "")).status_code == 400
+        assert api.get("/api/invoices/?company=NORD&company=NORD").status_code == 400
 
     def test_null_is_the_main_company(self, nord: Company, api: APIClient) -> None:
         """As for each field that may be left out."""
@@ -317,4 +392,15 @@ def test_no_request_more_for_the_main_company(nord: Company, sent: list[str]) ->
 def test_another_process_follows_at_once(nord: Company, store_away: Callable[[], None]) -> None:
     """A process that begins reads the rules of the company with its first invoice."""
     strategies.drop()
+    assert issued_by("NORD").key.number == 500
+
+
+def test_a_process_that_has_refused_the_key_before(tables: str) -> None:
+    """A process that looked for the company before another one made it issues for it at once."""
+    with pytest.raises(InvalidScope):
+        get_last_value("invoices", scope="NORD")
+    book = strategies.lines("invoices")
+    assert book
+    companies.create_company(**NORD, by="ann")
+    book._known.put("NORD", (Lines(), book.clock()))  # as it still is in another process
     assert issued_by("NORD").key.number == 500

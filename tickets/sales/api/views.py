@@ -89,7 +89,8 @@ class CompanyList(APIView):
 
     @extend_schema(parameters=[DONE_BEFORE], request=shapes.NewCompany, responses={201: shapes.CompanySerializer})
     def post(self, request: Request) -> Response:
-        """Let a company issue invoices in a series of its own. A repeat with the same content makes nothing.
+        """Let a company issue invoices in a series of its own. The key is your name for this request, too: a repeat
+        with the same content makes nothing.
 
         `Location` is the list of its invoices.
         """
