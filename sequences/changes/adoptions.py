@@ -70,7 +70,7 @@ def adopt(
     deadline = present.deadline()
     present.lives.bind(deadline.send)
     present.lives.require_transactions("The change 'adopt'")
-    found, row = present.rules.changed(partial(read, deadline=deadline))
+    found, row = present.rules.changed(deadline.read)
     if row is None:
         return []
     if row.switching:
@@ -170,10 +170,9 @@ def _reopened(former: Strategy, present: Strategy, scope: Any, period: str | Non
 
 def _open(present: Strategy, scope: Scope, request: ChangeRequest) -> None:
     deadline = present.deadline()
-    send = partial(read, deadline=deadline)
 
     def plan(note: ChangeNote) -> Plan:
-        seen = ScopeSnapshot(present, scope, send)
+        seen = ScopeSnapshot(present, scope, deadline.read)
         return opened(False, seen, note) if GAPLESS_AFTER in seen.row else Plan(before=seen.last, after=seen.last)
 
     write(present, scope, request, plan, deadline)
@@ -182,7 +181,7 @@ def _open(present: Strategy, scope: Scope, request: ChangeRequest) -> None:
 def _taken_over(former: Strategy, present: Strategy, scope: Scope, request: ChangeRequest) -> Change:
     """One scope goes on above its last value, in the present place."""
     deadline = present.deadline()
-    send = partial(read, deadline=deadline)
+    send = deadline.read
 
     def plan(note: ChangeNote) -> Plan:
         here = ScopeSnapshot(present, scope, send)
@@ -243,10 +242,9 @@ def _is_closed(seen: ScopeSnapshot) -> bool:
 def _stored(present: Strategy, request: ChangeRequest, *, here: bool) -> Change:
     """The change that stores the present rules; `here` those that came with a restored table alone."""
     deadline = present.deadline()
-    send = partial(read, deadline=deadline)
 
     def plan(note: ChangeNote) -> Plan:
-        rows, now = present.rules.read(send), present.rules.now()
+        rows, now = present.rules.read(deadline.read), present.rules.now()
         actions = tuple(row.write(now, note.token, here=here) for row in rows if here or row.rules != now)
         return Plan(before=None, after=None, actions=actions)
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 
-from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, read, write_once
+from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, write_once
 from ..dynamodb import expressions
 from ..exceptions import SequenceError, StorageRefused, TableRestored, WriteCancelled
 from ..registry import strategies
@@ -32,10 +31,9 @@ def apply_change(
     with suppress(*([TableRestored] if request.kind == "recover" else [])):
         strategy.lives.bind(deadline.send)
     strategy.lives.require_transactions(f"The change {request.kind!r}")
-    send = partial(read, deadline=deadline)
 
     def plan(note: ChangeNote) -> Plan:
-        return planner(ScopeSnapshot(strategy, scope, send, counter=counter), note)
+        return planner(ScopeSnapshot(strategy, scope, deadline.read, counter=counter), note)
 
     with strategy.item_writer.exclusively(scope, deadline):
         change, is_new = write(strategy, scope, request, plan, deadline)
@@ -123,7 +121,7 @@ def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadl
     try:
         write_once("transact_write_items", request, token=token, deadline=deadline)
     except WriteCancelled as error:
-        if error.after_unknown and strategy.history.has(change, token, partial(read, deadline=deadline)):
+        if error.after_unknown and strategy.history.has(change, token, deadline.read):
             return True
         may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
         if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:

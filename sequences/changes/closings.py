@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
@@ -119,7 +118,7 @@ def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any)
     said: dict[str, Any] = {}
 
     def plan(note: ChangeNote) -> Plan:
-        row = closings.read(period, partial(read, deadline=deadline))
+        row = closings.read(period, deadline.read)
         before = {name: row[name] for name in ABOUT if name in row}
         said.clear()
         said.update(change(before, note))

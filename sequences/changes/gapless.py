@@ -99,10 +99,9 @@ def _require_pair(strategy: Strategy, names: Collection[str]) -> None:
 def _let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) -> list[Change]:
     """The change after which processes with these strategies may start; without names, those with the present one."""
     deadline = strategy.deadline()
-    send = partial(read, deadline=deadline)
 
     def plan(note: ChangeNote) -> Plan:
-        rows = [row for row in strategy.rules.read(send) if set(row.switching) != set(names)]
+        rows = [row for row in strategy.rules.read(deadline.read) if set(row.switching) != set(names)]
         now = strategy.rules.now()
         actions = [row.write(row.rules or now if names else now, note.token, sorted(names)) for row in rows]
         return Plan(before=None, after=None, actions=tuple(actions))

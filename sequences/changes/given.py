@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
-from ..commit.retries import new_token, read, write_once
+from ..commit.retries import new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import LAST_DOCUMENT
 from ..exceptions import InvalidChange, ItemExists, OperationNotSupported, WriteCancelled
@@ -116,7 +116,7 @@ def _stored(strategy: Strategy, scope: Scope, given: Mapping[int, _Given], reque
     plan = partial(_planned, strategy, given, highest, first)
     apply_change(strategy.alias, scope, request, plan)
     if strategy.scope_list.keep:
-        strategy.scope_list.put(scope, partial(read, deadline=strategy.deadline()))
+        strategy.scope_list.put(scope, strategy.deadline().read)
     yield from first
     others = {Pending(one.request): one for value, one in given.items() if value not in first}
     for part in strategy.item_writer.parts([*others]):

@@ -195,7 +195,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
     Meanwhile both strategies may write; after its end only the strategy of the present settings.
     """
     switching, deadline = strategy.switch_note, strategy.deadline()
-    send = partial(read, deadline=deadline)
+    send = deadline.read
 
     def plan(note: ChangeNote) -> Plan:
         noted = switching.read(send)

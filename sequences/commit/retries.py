@@ -117,6 +117,14 @@ class Deadline:
             self.failure = error
             raise
 
+    def read(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send one read until it is answered. Raises as the function `read`."""
+        while True:
+            try:
+                return self.send(operation, request)
+            except (NotWritten, OutcomeUnknown) as error:
+                self.try_again(error)
+
     def pause(self, longest: float = inf) -> None:
         """Count an attempt and sleep for a random time (full jitter), at most `longest`, and until the deadline.
 
@@ -188,12 +196,7 @@ def read(
     Without a deadline it has 10 s, and goes by this client of SEQUENCES_CLIENTS. Raises SequenceUnavailable at the
     deadline, and StorageRefused at once for a permanent error.
     """
-    deadline = deadline or Deadline(client=client)
-    while True:
-        try:
-            return deadline.send(operation, request)
-        except (NotWritten, OutcomeUnknown) as error:
-            deadline.try_again(error)
+    return (deadline or Deadline(client=client)).read(operation, request)
 
 
 def write_once(

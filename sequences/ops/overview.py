@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import partial
 
 from .. import dynamodb
-from ..commit.retries import read
 from ..exceptions import BudgetSpent, GaveUp, InvalidSequence, NotConfigured, OperationNotSupported, SequenceError
 from ..rates import Rates, Usage, rates_of, usage_of
 from ..registry import strategies
@@ -125,7 +124,7 @@ def present_period(strategy: Strategy, prefix: str = "") -> str:
         return ""
     book = None if prefix else strategies.lines(strategy.alias)
     with suppress(SequenceError):  # the list that follows says what is wrong
-        if book and book.rows.has_own_periods(partial(read, deadline=strategy.deadline())):
+        if book and book.rows.has_own_periods(strategy.deadline().read):
             return ""
     return strategy.naming.period.name(strategy.naming.period.date_of(None, strategy.wall()))
 

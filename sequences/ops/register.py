@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from ..commit.retries import Deadline, read
 from ..dynamodb import expressions
@@ -37,7 +36,7 @@ def register(
 
 def _listed(strategy: Strategy, scopes: Iterable[Scope]) -> Iterator[Scope]:
     for scope in scopes:
-        strategy.scope_list.put(scope, partial(read, deadline=strategy.deadline()))
+        strategy.scope_list.put(scope, strategy.deadline().read)
         yield scope
 
 

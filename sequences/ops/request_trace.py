@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import MARKER_EXPIRY
 from ..rows.layout import signed_void
@@ -25,7 +23,7 @@ def trace(strategy: Strategy, scope: str | None, token: str) -> dict[str, Any]:
     `is_expired`: a repeat would be a new request by now. `item` says what is under the value now.
     Cost: at most REQUESTS_OF_A_REQUEST reads. Raises SequenceUnavailable and StorageRefused.
     """
-    send = partial(read, deadline=strategy.deadline())
+    send = strategy.deadline().read
     answer = send("get_item", expressions.read_item(strategy.markers.schema.table, strategy.markers.key(scope, token)))
     marker = dynamodb.unmarshal(answer.get("Item", {}))
     value, expires = marker.get("value"), marker.get(MARKER_EXPIRY)

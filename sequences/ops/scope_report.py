@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from .. import dynamodb
@@ -53,7 +52,7 @@ def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
     a switch, the last LAST_NUMBERS items, one page of the history, and the audit that is kept; two more for its rates.
     Raises InvalidScope, ScopeNotFound, SequenceUnavailable and StorageRefused.
     """
-    seen = ScopeSnapshot(strategy, scope, partial(read, deadline=strategy.deadline()))
+    seen = ScopeSnapshot(strategy, scope, strategy.deadline().read)
     changes, complete = _changes(strategy, scope)
     unlisted = _unlisted(strategy)
     run, result = _kept(strategy, scope)

@@ -16,12 +16,11 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
 from .. import dynamodb
-from ..commit.retries import Deadline, new_token, read, write_once
+from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, TableRestored, WriteCancelled
@@ -269,7 +268,7 @@ class RulesRow:
 
         One request, and one write for each table that was restored. Raises a StorageError.
         """
-        for row in self.read(partial(read, deadline=deadline)):
+        for row in self.read(deadline.read):
             if row.is_restored:
                 token = new_token()
                 with suppress(WriteCancelled):  # another process has done it

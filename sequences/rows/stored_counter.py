@@ -9,11 +9,10 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import Deadline, new_token, read, write_once
+from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
@@ -204,7 +203,7 @@ class StoredCounter:
         followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM.
         """
         while True:
-            state = self.state(scope, partial(read, deadline=deadline))
+            state = self.state(scope, deadline.read)
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
             stays = row.last_value == last_value and not (drops and value >= self.numbers.start)

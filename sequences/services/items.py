@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +112,7 @@ def _meant(sequence: str, places: Mapping[tuple[Scope, int], str]) -> StoredItem
 
 def _one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:
     """The item under a value."""
-    return ItemReader(strategy.layout, strategy.naming).one(scope, value, partial(read, deadline=strategy.deadline()))
+    return ItemReader(strategy.layout, strategy.naming).one(scope, value, strategy.deadline().read)
 
 
 def pages(

@@ -8,13 +8,12 @@ from __future__ import annotations
 import datetime
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
-from ..commit.retries import Deadline, read
+from ..commit.retries import Deadline
 from ..dynamodb.expressions import GAPLESS_AFTER
 from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
@@ -127,7 +126,7 @@ class CounterStrategy(Strategy):
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Take the values of many callers, by one write of the counter; or settle a request with its error."""
         self.lives.bind(deadline.send, deadline)
-        self.scope_list.add(scope, partial(read, deadline=deadline), pendings[0])
+        self.scope_list.add(scope, deadline.read, pendings[0])
         self.reservations.submit(scope, pendings, deadline)
         self.counter.tidy(scope, deadline.send)
 
@@ -138,7 +137,7 @@ class CounterStrategy(Strategy):
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take `count` values from the counter, together with other callers; return the answered request."""
         pending = Pending(ReserveRequest(count=count), deadline)
-        self.scope_list.add(scope, partial(read, deadline=deadline), pending)
+        self.scope_list.add(scope, deadline.read, pending)
         self.reservations.submit(scope, [pending], deadline)
         self.counter.tidy(scope, deadline.send)
         if isinstance(pending.answer, SequenceError):
@@ -191,7 +190,7 @@ class CounterStrategy(Strategy):
         self.counter.memory.fell_behind(scope, value)
 
     def last_value(self, scope: Scope) -> int | None:
-        return self.counter.state(scope, partial(read, deadline=self.deadline()), even_frozen=True).last_value
+        return self.counter.state(scope, self.deadline().read, even_frozen=True).last_value
 
 
 def _share(taken: Pending[ReserveRequest], pendings: Sequence[Pending[PutRequest]]) -> None:

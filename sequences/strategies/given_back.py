@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from .. import dynamodb
@@ -58,7 +57,7 @@ class GivenBack:
         The rest stays for other processes. One read, and one write if there is something. Raises what the next
         reservation would raise, such as SequenceFrozen, and SequenceWentBack if the row offers again what was taken.
         """
-        counter, send = self._counter, partial(read, deadline=deadline)
+        counter, send = self._counter, deadline.read
         counter.memory.check_items(scope, send)
         while True:
             row = dynamodb.unmarshal(counter.state(scope, send).row or {})

@@ -11,11 +11,10 @@ import weakref
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from django.utils.module_loading import import_string
 
-from ..commit.retries import read
 from ..exceptions import InvalidSequence, SequenceError, SequenceExhausted
 from ..rows.line_rows import LineRows
 from ..rows.lines import Lines, LinesChanged, check_period
@@ -78,7 +77,7 @@ class ScopeLines:
     def read(self, scope: str | None) -> Lines:
         """The lines of a scope as they are stored now, by which this process goes on. One read."""
         at = self.clock()
-        lines = self.rows.of(scope, partial(read, deadline=self._strategy.deadline()))
+        lines = self.rows.of(scope, self._strategy.deadline().read)
         self._known.put(scope, (lines, at))
         return lines
 
@@ -94,7 +93,7 @@ class ScopeLines:
 
     def read_many(self, scopes: Iterable[str | None]) -> None:
         """Read the lines of at most a hundred scopes that are not known. One request."""
-        send = partial(read, deadline=self._strategy.deadline())
+        send = self._strategy.deadline().read
         unknown = [scope for scope in scopes if self._known.get(scope) is None]
         for scope, lines in self.rows.of_many(unknown, send).items():
             self._known.put(scope, (lines, self.clock()))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from django.utils.module_loading import import_string
 
-from ..commit.retries import Deadline, read
+from ..commit.retries import Deadline
 from ..exceptions import InvalidSequence, OperationNotSupported
 from ..rows import operator_errors
 from ..rows.course import Course, course_of_counter
@@ -169,7 +168,7 @@ class CounterScopes(Scopes):
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
-        return self._counter.shown(Dated.of(scope, period), partial(read, deadline=self.deadline()))
+        return self._counter.shown(Dated.of(scope, period), self.deadline().read)
 
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
         return course_of_counter(counter, self.numbers, now)

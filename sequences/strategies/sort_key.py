@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from .. import dynamodb
@@ -163,7 +162,7 @@ class _TailScopes(Scopes):
         self._time_name = time_name
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
-        number, _, frozen = self.layout.top(scope, partial(read, deadline=self.deadline()))
+        number, _, frozen = self.layout.top(scope, self.deadline().read)
         if number is None or number < self.numbers.start:
             return None, frozen
         return self.numbers.up_to(number, self.numbers.before_start), frozen

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from ..commit.requests import Pending, PutRequest
-from ..commit.retries import Deadline, new_token, read
+from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..exceptions import CancellationReason
 from ..rows.assignments import Assignment, Hint
@@ -170,7 +169,7 @@ class TransactionalCounter(Strategy):
         self._states.forget(scope)
 
     def last_value(self, scope: Scope) -> int | None:
-        state = self.counter.state(scope, partial(read, deadline=self.deadline()), even_frozen=True)
+        state = self.counter.state(scope, self.deadline().read, even_frozen=True)
         return state.last_value if state.stored is None else self.counter.last_value(state)
 
     def changed(self, scope: Scope, last_value: int | None) -> None:

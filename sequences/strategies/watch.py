@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from math import inf
 
-from ..commit.retries import Deadline, read
+from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import TableMissing
 from ..rows.history import History
@@ -126,7 +126,7 @@ class Watch:
                 raise deadline.give_up(TOOK_TOO_LONG)
             if self.clock() >= self.blind_at:  # no other thread has looked meanwhile
                 with suppress(TableMissing):
-                    self._look(partial(read, deadline=deadline))
+                    self._look(deadline.read)
         finally:
             if self._looking._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 self._looking.release()

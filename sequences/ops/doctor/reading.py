@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
 from ... import dynamodb
-from ...commit.retries import Deadline, read
+from ...commit.retries import Deadline
 from ...dynamodb.expressions import KeySchema, read_item
 from ...exceptions import AccessRefused, GaveUp, InvalidSequence, SequenceError, StorageError, TableMissing
 from ...registry import configured, strategies
@@ -144,7 +143,7 @@ class _Reading:
         if client in self.away:
             return Unknown(self.away[client])
         try:
-            return strategy.rules.changed(partial(read, deadline=_patience(client)))[0]
+            return strategy.rules.changed(_patience(client).read)[0]
         except TableMissing:
             return []
         except (GaveUp, StorageError) as error:
@@ -249,7 +248,7 @@ def _title(operation: str) -> str:
 
 
 def _read(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
-    return read(operation, request, deadline=_patience(client))
+    return _patience(client).read(operation, request)
 
 
 def _patience(client: str) -> Deadline:

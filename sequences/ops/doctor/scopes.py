@@ -9,12 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from ...commit.retries import read
 from ...exceptions import OperationNotSupported, ScopeNotFound, SequenceError, TableMissing
 from ...registry import strategies
 from ...rows import operator_errors
 from ...rows.closings import CLOSED
-from ...rows.layout import Send
 from ...rows.numbers import NEARLY_PERCENT
 from ...rows.soundness import Verdict
 from ...strategies import Strategy
@@ -93,7 +91,7 @@ def _listed(strategy: Strategy, most: int) -> tuple[list[Counter], bool]:
 def _looked_at(strategy: Strategy, counters: Iterable[Counter]) -> list[tuple[Counter, ScopeSnapshot]]:
     """Scopes that were listed, each as it is found, without those that have no row any more."""
     with suppress(SequenceError):  # what this host remembers counts for the present tables, so that they must be known
-        strategy.lives.bind(_patient(strategy))
+        strategy.lives.bind(strategy.deadline().read)
     found = []
     for counter in counters:
         with suppress(ScopeNotFound):
@@ -104,16 +102,12 @@ def _looked_at(strategy: Strategy, counters: Iterable[Counter]) -> list[tuple[Co
 
 def _seen(strategy: Strategy, scope: Scope) -> ScopeSnapshot:
     """The scope as a writer finds it, which looks for an item that its counter should know before it first counts."""
-    send = _patient(strategy)
+    send = strategy.deadline().read
     seen = ScopeSnapshot(strategy, scope, send)
     if seen.counter and seen.top is not None and seen.last != seen.state.last_value:
         seen.counter.memory.check_items(scope, send)
         return ScopeSnapshot(strategy, scope, send)
     return seen
-
-
-def _patient(strategy: Strategy) -> Send:
-    return partial(read, deadline=strategy.deadline())
 
 
 def _examined(
