@@ -43,37 +43,17 @@ class Assignment:
 
 
 class Assigner(Protocol):
-    """Decides which value comes next, and learns the outcome. Every `Strategy` is one."""
+    """Decides which value comes next, and learns the outcome. Every `Strategy` is one, and says what each method is."""
 
     numbers: Numbers
-    """How far each value is from the one before."""
-
     own_rows: OwnRows
-    """The rows that are for no caller to write."""
-
     scope_list: ScopeList
-    """The scopes that have values."""
 
-    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """Assign the next values to these requests, or to the first few of them. May read."""
-
-    def committed(self, scope: Scope, last_value: int) -> None:
-        """A write is stored, and this is its last value."""
-
-    def handed_out(self, scope: Scope, value: int) -> None:
-        """A marker shows that this value was handed out."""
-
-    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
-        """The counter has changed since it was read; `reason.old` is the counter now."""
-
-    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
-        """Another item is already stored under this value."""
-
-    def skipped(self, scope: Scope) -> None:
-        """A number that is taken is the first of a skipped range: what comes next must be read."""
-
-    def hint(self, scope: Scope) -> Hint | None:
-        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
-
-    def accept_hint(self, scope: Scope, hint: Hint) -> None:
-        """Take over a newer last value from another process of this host."""
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment: ...
+    def committed(self, scope: Scope, last_value: int) -> None: ...
+    def handed_out(self, scope: Scope, value: int) -> None: ...
+    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None: ...
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None: ...
+    def skipped(self, scope: Scope) -> None: ...
+    def hint(self, scope: Scope) -> Hint | None: ...
+    def accept_hint(self, scope: Scope, hint: Hint) -> None: ...
