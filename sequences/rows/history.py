@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from .. import dynamodb
@@ -17,6 +18,7 @@ from ..dynamodb.expressions import KeySchema
 from ..exceptions import InvalidChange, InvalidSequence
 from ..types import Change, Dated, Scope
 from .layout import Send
+from .reading import pages
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
 LINES_A_PAGE = 1000
@@ -88,12 +90,8 @@ class History:
 
     def of(self, scope: Scope) -> Iterator[Change]:
         """The changes of one scope, the newest first. One query for each MB of the history."""
-        cursor = None
-        while True:
-            changes, cursor = self.page(cursor, LINES_A_PAGE)
-            yield from (change for change in changes if Dated.of(change.scope, change.period) == scope)
-            if cursor is None:
-                return
+        for page in pages(self.schema, self.partition, LINES_A_PAGE, *FIELDS, newest_first=True):
+            yield from (change for change in map(self._change, page) if Dated.of(change.scope, change.period) == scope)
 
     def _place(self, cursor: str) -> str:
         """The key of the line at which a page ended."""
@@ -106,22 +104,10 @@ class History:
 
     def scopes_since(self, moment: datetime, send: Send) -> dict[str, Scope]:
         """The scopes of the changes since a moment, by the keys of their lines. One query for each MB of lines."""
-        found: dict[str, Scope] = {}
-        after = {"sequence": {"S": self.partition}, "scope": {"S": moment.isoformat(timespec="microseconds")}}
-        while after:
-            request = expressions.query_numbers(
-                self.schema,
-                self.partition,
-                newest_first=False,
-                limit=LINES_A_PAGE,
-                after=after,
-                attributes=("of_scope", "period"),
-            )
-            answer = send("query", request)
-            rows = map(dynamodb.unmarshal, answer["Items"])
-            found.update({row["scope"]: Dated.of(row.get("of_scope"), row.get("period", "")) for row in rows})
-            after = answer.get("LastEvaluatedKey", {})
-        return found
+        begin = {"sequence": {"S": self.partition}, "scope": {"S": moment.isoformat(timespec="microseconds")}}
+        read_pages = pages(self.schema, self.partition, LINES_A_PAGE, "of_scope", "period", after=begin, send=send)
+        rows = chain.from_iterable(read_pages)
+        return {row["scope"]: Dated.of(row.get("of_scope"), row.get("period", "")) for row in rows}
 
     def _change(self, row: Mapping[str, Any]) -> Change:
         return Change(

@@ -11,6 +11,7 @@ from ..exceptions import OperationNotSupported
 from ..types import Scope, StoredItem, parted
 from .layout import ItemLayout, Send, signed_void
 from .naming import Naming
+from .reading import pages
 
 ITEMS_A_PAGE = 100
 
@@ -49,21 +50,15 @@ class ItemReader:
         layout, schema, numbers = self._layout, self._layout.schema, self._naming.numbers
         if not layout.in_collections:
             raise OperationNotSupported(f"The items of {layout.alias!r} are not in the order of their values.")
-        partition, found = layout.partition(scope), True
+        partition = layout.partition(scope)
         if type(after) is int and after < numbers.start and not newest_first:
             after = None
-        key: Mapping[str, Any] | None = None if after is None else schema.key(partition, numbers.checked(after))
-        while found:
-            query = expressions.query_numbers(
-                schema, partition, newest_first=newest_first, limit=ITEMS_A_PAGE, after=key
-            )
-            answer = send("query", expressions.whole_items(query))
-            rows = [(schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"])]
+        key = None if after is None else schema.key(partition, numbers.checked(after))
+        for page in pages(schema, partition, ITEMS_A_PAGE, newest_first=newest_first, whole=True, after=key, send=send):
+            rows = [(schema.number_or_none(row), row) for row in page]
             yield [
                 self._stored(scope, value, row) for value, row in rows if value is not None and self._is_value(value)
             ]
-            key = answer.get("LastEvaluatedKey")
-            found = bool(key)
 
     def _is_value(self, number: int) -> bool:
         """Whether a number is a value of the sequence: rows below START are the application's own."""

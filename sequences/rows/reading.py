@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ..commit.retries import Deadline, read
 from ..dynamodb import expressions, unmarshal
-from ..dynamodb.expressions import KeySchema
+from ..dynamodb.expressions import KeySchema, Wire
 from ..exceptions import NotWritten
+from .layout import Send
 
 MOST_IN_A_BATCH = 100
 
@@ -16,15 +18,25 @@ Row = Mapping[str, Any]
 
 
 def pages(
-    schema: KeySchema, partition: str, limit: int, *attributes: str, newest_first: bool = False, whole: bool = False
+    schema: KeySchema,
+    partition: str,
+    limit: int,
+    *attributes: str,
+    newest_first: bool = False,
+    whole: bool = False,
+    after: Wire | None = None,
+    send: Send | None = None,
 ) -> Iterator[list[Row]]:
-    """The pages of an item collection in order, with its keys and the named attributes; or the `whole` items."""
-    after = None
+    """The pages of an item collection in order, with its keys and the named attributes; or the `whole` items.
+
+    They continue after the key `after`. Without `send` each page is read in the time of a call.
+    """
+    send = send or partial(read, client=schema.client)
     while True:
         request = expressions.query_numbers(
             schema, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
         )
-        answer = read("query", expressions.whole_items(request) if whole else request, client=schema.client)
+        answer = send("query", expressions.whole_items(request) if whole else request)
         yield [unmarshal(item) for item in answer["Items"]]
         after = answer.get("LastEvaluatedKey")
         if not after:
