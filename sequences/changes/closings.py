@@ -167,10 +167,7 @@ def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: Cha
 
 def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
     """Note in a counter from which moment on its period is closed. It may count on meanwhile."""
-    assert seen.counter is not None
-    return expressions.change_row(
-        seen.counter.table,
-        seen.counter.key(seen.scope),
+    return seen.change(
         unchanged={CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")},
         sets={CLOSING: {name: about[name] for name in ("by", "at", "reason", "since")}},
     )
@@ -178,14 +175,8 @@ def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
 
 def _closed_too(seen: ScopeSnapshot, frozen: Mapping[str, Any]) -> Action:
     """Let a counter that is frozen already be closed, so that no thaw opens it."""
-    assert seen.counter is not None
     before = seen.state.frozen or {}
-    return expressions.change_row(
-        seen.counter.table,
-        seen.counter.key(seen.scope),
-        unchanged={"frozen": before},
-        sets={"frozen": {**before, **frozen}},
-    )
+    return seen.change(unchanged={"frozen": before}, sets={"frozen": {**before, **frozen}})
 
 
 def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
@@ -194,12 +185,5 @@ def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         return thawed(seen, note)
     if not seen.state.closing:
         return Plan(before=seen.last, after=seen.last)
-    assert seen.counter is not None
-    action = expressions.change_row(
-        seen.counter.table,
-        seen.counter.key(seen.scope),
-        unchanged={CLOSING: seen.state.closing},
-        sets={"thawed": note.token},
-        removes=[CLOSING],
-    )
+    action = seen.change(unchanged={CLOSING: seen.state.closing}, sets={"thawed": note.token}, removes=[CLOSING])
     return Plan(before=seen.last, after=seen.last, actions=(action,))

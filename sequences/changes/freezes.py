@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
-from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..rows import operator_errors
@@ -158,13 +157,10 @@ def frozen_counter(seen: ScopeSnapshot, note: ChangeNote, about: Mapping[str, An
     A busy counter may count on between the look and the change, unless it must be `exactly` as it was seen. One
     that went back, or has no value, may not.
     """
-    assert seen.counter is not None
     went_back = seen.state.should_be(None) is not None
     at_rest = exactly or went_back or seen.state.last_value is None
     stays = {name: seen.row.get(name) for name in ("last_value", "highest")} if at_rest else {}
-    return expressions.change_row(
-        seen.counter.table,
-        seen.counter.key(seen.scope),
+    return seen.change(
         unchanged={"frozen": None, "thawed": seen.row.get("thawed"), **stays},
         at_least={} if at_rest or seen.state.last_value is None else {"last_value": seen.state.last_value},
         sets={
@@ -190,9 +186,7 @@ def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
     if seen.counter and seen.state.frozen:
         known = highest(seen.state.last_value, seen.state.highest)
         ended = ["frozen", CLOSING] if CLOSED in seen.state.frozen else ["frozen"]
-        yield expressions.change_row(
-            seen.counter.table,
-            seen.counter.key(seen.scope),
+        yield seen.change(
             unchanged={name: seen.row.get(name) for name in ("last_value", "token", "frozen")},
             sets={
                 **({} if known is None else {"highest": known}),

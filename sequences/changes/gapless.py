@@ -157,10 +157,7 @@ def opened(everywhere: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
 
 def _marked(seen: ScopeSnapshot, note: ChangeNote, sets: Mapping[str, Any], **more: Any) -> Action:
     """Mark the counter as this says, if it has the marks that were seen. A busy one may count on meanwhile."""
-    assert seen.counter is not None
-    return expressions.change_row(
-        seen.counter.table,
-        seen.counter.key(seen.scope),
+    return seen.change(
         unchanged={name: seen.row.get(name) for name in ("frozen", GAPLESS_AFTER, GAPLESS_UNTIL)},
         at_least={"last_value": seen.row["last_value"]},
         sets={**sets, **written(note)},

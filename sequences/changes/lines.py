@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK, SINCE, VERSION
 from ..exceptions import OperationNotSupported
 from ..formats.periods import Period
@@ -103,9 +102,8 @@ class NewLines:
     def _touch(self, scope: Scope, note: ChangeNote) -> Action:
         """Refuse every write by former lines, and drop blocks that were taken by them."""
         assert self.seen.counter is not None
-        return expressions.change_row(
-            self.seen.counter.table,
-            self.seen.counter.key(scope),
+        return self.seen.counter.rows.change(
+            scope,
             unchanged={},
             sets={VERSION: self.lines.version, CHANGED: note.token},
             if_missing={BORN: note.token, **({} if "last_value" in self._counters.get(scope, {}) else {SINCE: ALWAYS})},

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from django.db.models import QuerySet
 
-from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, SINCE
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..ops.columns import highest_numbers
@@ -164,9 +163,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
     is_busy = not seen.strategy.gapless and not frozen and seen.state.highest == last_value
     moves = is_busy and last_value is not None and last_value < value
     exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
-    return expressions.change_row(
-        seen.counter.table,
-        seen.counter.key(seen.scope),
+    return seen.change(
         unchanged={name: seen.row.get(name) for name in exactly},
         at_least={"last_value": last_value} if moves and last_value is not None else {},
         below={"last_value": value} if moves else {},

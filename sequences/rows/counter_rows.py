@@ -114,6 +114,10 @@ class CounterRows:
             return self.schema.key(f"#counter#{self.name}#{scope_text(scope)}", 0)
         return {"sequence": {"S": self.name}, "scope": {"S": scope_text(scope)}}
 
+    def change(self, scope: Scope, **how: Any) -> dict[str, Any]:
+        """An update of a scope's counter; `how` is as for `change_row`."""
+        return expressions.change_row(self.table, self.key(scope), **how)
+
     def state(self, scope: Scope, send: Send) -> CounterState:
         """The counter now, by one consistent read."""
         answer = send("get_item", expressions.read_item(self.table, self.key(scope)))

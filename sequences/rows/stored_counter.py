@@ -148,13 +148,8 @@ class StoredCounter:
         outdated = self.tallies.too_many(scope) if self.tallies.crowded else ()
         if not outdated:
             return
-        request = expressions.change_row(
-            self.table,
-            self.key(scope),
-            unchanged={},
-            at_least={"last_value": self.numbers.before_start},
-            removes=outdated,
-        )
+        least = {"last_value": self.numbers.before_start}
+        request = self.rows.change(scope, unchanged={}, at_least=least, removes=outdated)
         with suppress(SequenceError):
             send("update_item", request)
 

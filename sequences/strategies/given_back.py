@@ -130,13 +130,8 @@ class GivenBack:
     def _write(self, scope: Scope, row: Mapping[str, Any], deadline: Deadline, token: str, **changes: Any) -> None:
         """Change the row if it is as it was read. A freeze leaves the token alone."""
         changes["sets"] = {**changes.get("sets", {}), "token": token}
-        request = expressions.change_row(
-            self._counter.table,
-            self._counter.key(scope),
-            unchanged={"token": row["token"], "frozen": None},
-            if_missing={BORN: token},
-            **changes,
-        )
+        unchanged = {"token": row["token"], "frozen": None}
+        request = self._counter.rows.change(scope, unchanged=unchanged, if_missing={BORN: token}, **changes)
         write_once("update_item", request, token=token, deadline=deadline)
 
     def _life(self, deadline: Deadline, *, anew: bool = False) -> str:

@@ -39,6 +39,11 @@ class ScopeSnapshot:
         """A row of this table, empty if there is none. One consistent read."""
         return dynamodb.unmarshal(self.send("get_item", expressions.read_item(table, key)).get("Item", {}))
 
+    def change(self, **how: Any) -> dict[str, Any]:
+        """An update of the counter, which must be there; `how` is as for `change_row`."""
+        assert self.counter is not None
+        return self.counter.rows.change(self.scope, **how)
+
     @cached_property
     def by_rows(self) -> bool:
         """Whether writers count the stored items: always, or while a switch is under way."""
