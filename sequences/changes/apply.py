@@ -16,7 +16,7 @@ from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
-from .arguments import LONGEST_BY, LONGEST_REASON, Scopes, check_text, scopes_of
+from .arguments import LONGEST_BY, LONGEST_REASON, check_text
 from .plans import ChangeNote, ChangeRequest, Plan
 
 Planner = Callable[[ScopeSnapshot, ChangeNote], Plan]
@@ -42,20 +42,6 @@ def apply_change(
     return change
 
 
-def apply_to_each(
-    sequence: str,
-    scope: Scopes,
-    period: str | None,
-    request: ChangeRequest,
-    planner: Planner,
-    *,
-    how_to_go_on: str = "Repeat this: what is done stays as it is.",
-) -> list[Change]:
-    """Apply the change to every scope that is meant. The note of an error says how many are done, and how to go on."""
-    meant = scopes_of(strategies[sequence], scope, period)
-    return apply_to_all(sequence, meant, request, planner, how_to_go_on=how_to_go_on)
-
-
 def apply_to_all(
     sequence: str,
     scopes: Iterable[Scope],
@@ -64,7 +50,7 @@ def apply_to_all(
     *,
     how_to_go_on: str = "Repeat this: what is done stays as it is.",
 ) -> list[Change]:
-    """Apply the change to these scopes, as `apply_to_each` does."""
+    """Apply the change to these scopes. The note of an error says how many are done, and how to go on."""
     made: list[Change] = []
     try:
         for each in scopes:

@@ -7,13 +7,14 @@ from typing import Any, overload
 
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported
+from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.closings import CLOSED
 from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change
-from .apply import apply_change, apply_to_each
-from .arguments import EveryScope, Scopes, counted_in
+from .apply import apply_change, apply_to_all
+from .arguments import EveryScope, Scopes, counted_in, scopes_of
 from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
 
 
@@ -56,7 +57,7 @@ def freeze(
     """
     request = ChangeRequest("freeze", by, reason, dry_run)
     if isinstance(scope, EveryScope):
-        return apply_to_each(sequence, scope, period, request, _frozen_by_now)
+        return apply_to_all(sequence, scopes_of(strategies[sequence], scope, period), request, _frozen_by_now)
     return apply_change(sequence, counted_in(sequence, scope, period), request, _frozen_now)
 
 
@@ -106,7 +107,7 @@ def thaw(
     """
     request = ChangeRequest("thaw", by, reason, dry_run)
     if isinstance(scope, EveryScope):
-        return apply_to_each(sequence, scope, period, request, _thawed_by_now)
+        return apply_to_all(sequence, scopes_of(strategies[sequence], scope, period), request, _thawed_by_now)
     return apply_change(sequence, counted_in(sequence, scope, period), request, _thawed_now)
 
 

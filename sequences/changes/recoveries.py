@@ -12,8 +12,8 @@ from ..rows.reading import pages
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
-from .apply import apply_to_each
-from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole
+from .apply import apply_to_all
+from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole, scopes_of
 from .moves import moved_to
 from .plans import ChangeNote, ChangeRequest, Plan
 
@@ -54,7 +54,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     moment = (since or datetime.fromtimestamp(strategies[sequence].wall(), UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
     plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
-    made = apply_to_each(sequence, scope, period, request, plan, how_to_go_on=how)
+    made = apply_to_all(sequence, scopes_of(strategies[sequence], scope, period), request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
         _take_tables(strategies[sequence], how)
     return made
