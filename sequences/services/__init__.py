@@ -105,40 +105,31 @@ def reserve_values(
     check_count(count)
     check_scope(scope)
     check_token(idempotency_token, sequence)
-    return _reserved(count, sequence, scope, idempotency_token, date, began)
-
-
-def _reserved(
-    count: int,
-    sequence: str,
-    scope: str | None,
-    idempotency_token: str | None,
-    date: datetime.date | None,
-    began: float,
-) -> Reservation:
-    strategy = strategies.of(sequence, scope, date)
-    counted, day = strategy.naming.dated(scope, date)
-    if strategy.naming.limits and idempotency_token is None:
-        strategy.naming.limits.require(day)
-    values: range | list[int]
-    replayed, deadline = False, strategy.deadline(began)
-    try:
-        with metrics.call("take", sequence) if metrics.on else NOTHING:
-            if idempotency_token is None:
-                values = reserving(strategy).reserve(counted, count, deadline)
-            else:
-                values, replayed = reserving(strategy).reserve_once(counted, count, idempotency_token, day, deadline)
-    except SequenceError as error:
-        if strategies.go_on(strategy, counted, error):
-            return _reserved(count, sequence, scope, idempotency_token, date, began)
+    while True:
+        strategy = strategies.of(sequence, scope, date)
+        counted, day = strategy.naming.dated(scope, date)
+        if strategy.naming.limits and idempotency_token is None:
+            strategy.naming.limits.require(day)
+        values: range | list[int]
+        replayed, deadline = False, strategy.deadline(began)
+        try:
+            with metrics.call("take", sequence) if metrics.on else NOTHING:
+                if idempotency_token is None:
+                    values = reserving(strategy).reserve(counted, count, deadline)
+                else:
+                    once = reserving(strategy).reserve_once
+                    values, replayed = once(counted, count, idempotency_token, day, deadline)
+        except SequenceError as error:
+            if strategies.go_on(strategy, counted, error):
+                continue
+            if metrics.on:
+                metrics.answered(sequence, [error], deadline.spent)
+            failed(strategy, counted, error, deadline.spent)
+            raise
         if metrics.on:
-            metrics.answered(sequence, [error], deadline.spent)
-        failed(strategy, counted, error, deadline.spent)
-        raise
-    if metrics.on:
-        metrics.answered(sequence, [values], deadline.spent, replayed=replayed)
-    notify(strategy, counted, values, replayed=replayed)
-    return Reservation(values=values, replayed=replayed)
+            metrics.answered(sequence, [values], deadline.spent, replayed=replayed)
+        notify(strategy, counted, values, replayed=replayed)
+        return Reservation(values=values, replayed=replayed)
 
 
 def get_last_value(
