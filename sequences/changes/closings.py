@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -46,7 +46,7 @@ def close(
     since = 0 if at is None else _moment(strategy, at)
     noted = partial(_closing, since)
     about = _noted(strategy, period, request, noted)
-    open_ones = (counter.counted_in for counter in _counters(strategy, period) if not _is_closed(counter))
+    open_ones = (counter.counted_in for counter in strategy.scopes.counters(period) if not _is_closed(counter))
     return apply_to_all(sequence, open_ones, request, partial(_closed, since, about))
 
 
@@ -61,8 +61,7 @@ def reopen(
     request = ChangeRequest("reopen", by, reason, dry_run)
     if isinstance(scope, EveryScope):
         _noted(strategy, period, request, _no_closing)
-        meant = (counter.counted_in for counter in _counters(strategy, period))
-        return apply_to_all(sequence, meant, request, _opened)
+        return apply_to_all(sequence, strategy.scopes.every(period), request, _opened)
     _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
     return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
 
@@ -93,17 +92,6 @@ def _moment(strategy: Strategy, at: datetime) -> int:
     if at.timestamp() <= strategy.wall():
         raise InvalidChange(f"at is {at}, which is past: leave it out to close the period at once.")
     return int(at.timestamp())
-
-
-def _counters(strategy: Strategy, period: str) -> Iterator[Counter]:
-    """The counters of a period, page by page; of those that nothing searches, all are read."""
-    searched = {"period": period} if strategy.scopes.searches("period") else {}
-    cursor = None
-    while True:
-        counters, cursor = strategy.scopes.page(cursor, 100, **searched)
-        yield from (counter for counter in counters if counter.period == period)
-        if cursor is None:
-            return
 
 
 def _is_closed(counter: Counter) -> bool:

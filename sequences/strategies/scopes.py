@@ -89,6 +89,10 @@ class Scopes:
         return [self.one(scope) for scope in scopes], following
 
     def every(self, period: str = "", *, prefix: str = "") -> Iterator[Scope]:
+        """The scopes of `counters`."""
+        return (counter.counted_in for counter in self.counters(period, prefix=prefix))
+
+    def counters(self, period: str = "", *, prefix: str = "") -> Iterator[Counter]:
         """Every scope, or those of a period, or with a prefix, page by page. All are read where nothing searches.
 
         Raises OperationNotSupported if nothing lists them.
@@ -96,10 +100,8 @@ class Scopes:
         named = {"period": period, "prefix": "" if self.layout.in_periods and not period else prefix}
         cursor, searched = None, {name: text for name, text in named.items() if text and self.searches(name)}
         while True:
-            counters, cursor = self.page(cursor, SCOPES_A_PAGE, **searched)
-            for counter in counters:
-                if period in ("", counter.period) and begins(counter.scope, prefix):
-                    yield counter.counted_in
+            page, cursor = self.page(cursor, SCOPES_A_PAGE, **searched)
+            yield from (one for one in page if period in ("", one.period) and begins(one.scope, prefix))
             if cursor is None:
                 return
 
