@@ -1,14 +1,12 @@
 """What a web process asks before it serves: whether its sequences are sound on their tables, and which these are."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 from . import dynamodb
 from .commit.retries import Deadline
 from .dynamodb.expressions import KeySchema
-from .exceptions import InvalidSequence, SequenceError, SequenceUnsound, TableMissing
-from .ops.tables import schemas_of
-from .registry import configured, strategies
+from .exceptions import SequenceError, SequenceUnsound, TableMissing
+from .ops.tables import schemas_of, usable
 from .strategies import Strategy
 
 __all__ = ["require_sound", "table_identities"]
@@ -60,9 +58,6 @@ def _identity(schema: KeySchema, deadline: Deadline) -> str | None:
 def _usable() -> Iterator[tuple[Strategy, Deadline]]:
     """Each sequence whose settings are right, with the deadline that the sequences of its client share."""
     deadlines: dict[str, Deadline] = {}
-    with suppress(InvalidSequence):
-        for alias in configured():
-            with suppress(InvalidSequence):
-                strategy = strategies[alias]
-                client = strategy.config.client
-                yield strategy, deadlines.setdefault(client, Deadline(seconds=PATIENCE_SECONDS, client=client))
+    for strategy in usable():
+        client = strategy.config.client
+        yield strategy, deadlines.setdefault(client, Deadline(seconds=PATIENCE_SECONDS, client=client))

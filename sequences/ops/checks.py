@@ -22,7 +22,7 @@ from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
 from .prices import prices
-from .tables import schemas_of
+from .tables import schemas_of, usable
 
 if TYPE_CHECKING:
     from ..strategies import Strategy
@@ -69,7 +69,7 @@ def check_keys(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Check
     """
     return [
         message
-        for one, other in combinations(_usable(), 2)
+        for one, other in combinations(usable(), 2)
         if _place(one.schema) == _place(other.schema)
         and "attribute" not in (one.layout.value_in, other.layout.value_in)
         and _is_nested(one.schema.sort_prefix, other.schema.sort_prefix)
@@ -114,7 +114,7 @@ def check_tables(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
     """Return one error (sequences.E004) for each sequence that needs other keys of a table than one before it."""
     errors: list[CheckMessage] = []
     needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
-    for strategy, schema in [(one, schema) for one in _usable() for schema in schemas_of(one)]:
+    for strategy, schema in [(one, schema) for one in usable() for schema in schemas_of(one)]:
         first, keys = needed.setdefault(_place(schema), (strategy.alias, schema.keys))
         if shown(keys) != shown(schema.keys):
             said = (
@@ -134,7 +134,7 @@ def check_texts(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Chec
     """
     return [
         _clashing(strategy, clash)
-        for strategy in _usable()
+        for strategy in usable()
         if strategy.config.format is not None and (clash := strategy.naming.format.clash())
     ]
 
@@ -156,7 +156,7 @@ def check_apart(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Chec
     Not asked are those whose FORMAT has {scope}, which may differ, or no letter, as bare numbers say what they number
     nowhere.
     """
-    named = [one for one in _usable() if has_letters(one.config.format or "")]
+    named = [one for one in usable() if has_letters(one.config.format or "")]
     return [
         Error(
             f"The sequences {one.alias!r} and {other.alias!r} both write {text!r}.",
@@ -189,7 +189,7 @@ def check_client(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
     the network for are not looked up.
     """
     warnings: list[CheckMessage] = []
-    for client in sorted({strategy.config.client for strategy in _usable()}):
+    for client in sorted({strategy.config.client for strategy in usable()}):
         try:
             dynamodb.try_client(client)
         except StorageRefused as error:
@@ -217,13 +217,3 @@ def check_namesake(app_configs: Sequence[Any] | None = None, **_: Any) -> list[C
 
 def _place(schema: KeySchema) -> tuple[str, str]:
     return schema.client, schema.table
-
-
-def _usable() -> list[Strategy]:
-    """The strategies with a right configuration; `check_sequences` reports the others."""
-    usable: list[Strategy] = []
-    with suppress(InvalidSequence):
-        for alias in configured():
-            with suppress(InvalidSequence):
-                usable.append(strategies[alias])
-    return usable

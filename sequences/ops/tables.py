@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,7 @@ from .. import dynamodb
 from ..dynamodb import PLAIN, Indexes, TableOptions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import InvalidSequence, StorageRefused
-from ..registry import strategies
+from ..registry import configured, strategies
 from ..rows.line_rows import series_schema
 
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -
 
 def _place(table: str, client: str) -> str:
     return table if client == dynamodb.DEFAULT_CLIENT else f"{table} of client {client}"
+
+
+def usable() -> Iterator[Strategy]:
+    """The strategies of the sequences whose settings are right; `check_sequences` reports the others."""
+    with suppress(InvalidSequence):
+        for alias in configured():
+            with suppress(InvalidSequence):
+                yield strategies[alias]
 
 
 def schemas_of(strategy: Strategy) -> list[KeySchema]:
