@@ -29,13 +29,13 @@ from ..exceptions import (
     Throttled,
     WriteCancelled,
 )
+from ..metrics.events import THROTTLED
 
 DEADLINE_SECONDS = 10.0
 GRACE_SECONDS = 0.5  # how long the last request of a call may take after the deadline
 
 # The cancellation reasons after which the same transaction may succeed. The last one stands for no reason at all.
-THROTTLES = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
-RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", *THROTTLES, "TransactionCanceled"})
+RETRYABLE_CANCELLATIONS = frozenset({"TransactionConflict", *THROTTLED, "TransactionCanceled"})
 
 
 # A generator of our own: two programs that seed `random` alike must get different tokens. A forked child seeds again.
@@ -169,7 +169,7 @@ def is_retryable(reasons: tuple[CancellationReason, ...]) -> bool:
 def is_throttled(error: StorageError | None) -> bool:
     """Whether a write was refused for lack of capacity units, and for no other reason."""
     if isinstance(error, WriteCancelled):
-        return _are_all(error.reasons, THROTTLES)
+        return _are_all(error.reasons, THROTTLED)
     return isinstance(error, Throttled)
 
 

@@ -74,7 +74,7 @@ class PlacedField(_BigInteger):
             return None
         if callable(self.scope):
             return self.scope(row)
-        value = getattr(row, _column(row, self.scope))
+        value = getattr(row, column_of(row, self.scope))
         if value is None or value == "":
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
         return str(value)
@@ -90,5 +90,6 @@ def _named(row: models.Model) -> str:
     return "a new row" if row.pk is None else f"row {row.pk}"
 
 
-def _column(row: models.Model, name: str) -> str:
+def column_of(row: models.Model | type[models.Model], name: str) -> str:
+    """The column of a field. A foreign key's own name would sort by what the other model is sorted by."""
     return str(getattr(row._meta.get_field(name), "attname", name))

@@ -118,7 +118,7 @@ class Metrics:
     @contextmanager
     def request(self, sequence: str, operation: str) -> Iterator[MeasuredRequest]:
         """Held during one request to DynamoDB."""
-        began, request, outcome, name = perf_counter(), MeasuredRequest(), "ok", _operation(operation)
+        began, request, outcome, name = perf_counter(), MeasuredRequest(), "ok", operation_name(operation)
         attributes = {"db.system.name": "aws.dynamodb", "db.operation.name": name, "sequences.sequence": sequence}
         try:
             with self._span(f"DynamoDB.{name}", attributes, to_dynamodb=True):
@@ -177,7 +177,7 @@ def _outcome(error: StorageError) -> str:
 
 
 @cache
-def _operation(operation: str) -> str:
+def operation_name(operation: str) -> str:
     """The name that DynamoDB has for an operation, as PutItem for "put_item"."""
     return operation.title().replace("_", "")
 

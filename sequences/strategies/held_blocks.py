@@ -141,11 +141,6 @@ class HeldBlocks:
         pool = self.pools.get(scope)
         return pool.unserved if pool else 0
 
-    @property
-    def unused(self) -> int:
-        """How many reserved values are held."""
-        return sum(map(self.held, list(self.pools)))
-
 
 def _joined(ranges: Iterable[range]) -> list[range]:
     """The same values in as few ranges as possible."""

@@ -44,7 +44,7 @@ from sequences.registry import parse_config, strategies
 from sequences.rows import counter_memory, item_writer, scope_list
 from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
-from sequences.strategies import Strategy, given_back, held_blocks
+from sequences.strategies import BlockAllocator, Strategy, given_back, held_blocks
 from sequences.testing import engine_at
 from sequences.types import Scope
 
@@ -458,6 +458,11 @@ def _join(meeting: Barrier) -> None:
 def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     _join(meeting)
     begin_process(endpoint, prefix)
+
+
+def unused(allocator: BlockAllocator) -> int:
+    """How many reserved values this process holds, in all scopes."""
+    return sum(map(allocator.held, list(allocator._held.pools)))
 
 
 def begin_process(endpoint: str, prefix: str) -> None:

@@ -112,7 +112,7 @@ class _Run:
             if check := self._of(row, checks):
                 check.take(row)
         for column, rows in pairs:
-            for row in () if column.has_drafts else column.unnumbered(rows):
+            for row in () if column.field.assign == "manual" else column.unnumbered(rows):  # drafts wait
                 if check := self._of(row, checks):
                     check.lacks(row)
         yield from (check.finished() for check in checks.values())
@@ -228,16 +228,14 @@ class ColumnCheck(Values):
         yield from _between(first, gap.last, step)
 
     def _void_items(self, gap: Gap) -> Iterator[tuple[int, Any]]:
-        reader, send = ItemReader(self.strategy.layout, self.strategy.naming), self._send
+        reader = ItemReader(self.strategy.layout, self.strategy.naming)
+        send = partial(read, client=self.strategy.config.client)
         after = None if gap.first == self.series.numbers.start else gap.first - self.series.numbers.step
         for page in reader.pages(self.scope, after, send, newest_first=False):
             ours = [one for one in page if one.value <= gap.last and not self._is_foreign(one.value)]
             yield from ((one.value, one.void) for one in ours if one.void)
             if page and page[-1].value >= gap.last:
                 return
-
-    def _send(self, operation: str, request: Any) -> Any:
-        return read(operation, request, client=self.strategy.config.client)
 
     def finished(self) -> ColumnReport:
         """The report, after the last row."""

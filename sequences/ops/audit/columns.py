@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, router
 
 from ...fields import SequenceField, sequence_fields
+from ...fields.places import column_of
 from ...strategies.base import Strategy
 
 ROWS_A_PAGE = 2000
@@ -33,11 +34,6 @@ class Column:
         return self.field.date is not None or not strategy.layout.in_periods
 
     @property
-    def has_drafts(self) -> bool:
-        """Whether rows without a number wait until somebody issues them, so that none of them is missed."""
-        return getattr(self.field, "assign", "automatic") == "manual"
-
-    @property
     def rows(self) -> Rows:
         """All rows, with the attributes that say where they are numbered."""
         rows = self.field.model._base_manager.using(self.using).order_by()
@@ -50,7 +46,7 @@ class Column:
         if not isinstance(self.field.scope, str):
             yield None
             return
-        name = _attname(self.field.model, self.field.scope)
+        name = column_of(self.field.model, self.field.scope)
         scopes = self.rows.values_list(name, flat=True).distinct().order_by(name)
         every = scopes.filter(**{f"{name}__isnull": False})
         yield from (str(one) for one in _paged(every, lambda one: scopes.filter(**{f"{name}__gt": one})) if one != "")
@@ -143,11 +139,6 @@ def _paged(first: Rows, further: Callable[[Any], Rows]) -> Iterator[Any]:
     while page:
         yield from page
         page = list(further(page[-1])[:ROWS_A_PAGE]) if len(page) == ROWS_A_PAGE else []
-
-
-def _attname(model: type[models.Model], name: str) -> str:
-    """The column of a field. A foreign key's own name would sort by what the other model is sorted by."""
-    return str(getattr(model._meta.get_field(name), "attname", name))
 
 
 def _key(model: type[models.Model]) -> str:

@@ -12,6 +12,7 @@ from ... import dynamodb
 from ...commit.retries import Deadline
 from ...dynamodb.expressions import KeySchema, read_item
 from ...exceptions import AccessRefused, GaveUp, InvalidSequence, SequenceError, StorageError, TableMissing
+from ...metrics.events import operation_name
 from ...registry import configured, strategies
 from ...rows.rules import Difference
 from ...rows.soundness import Verdict
@@ -187,7 +188,7 @@ class _Reading:
             try:
                 _patience(schema.client).send(operation, request)
             except AccessRefused:
-                names.append(_title(operation))
+                names.append(operation_name(operation))
             except SequenceError:
                 pass  # a condition that failed, as it must, or an engine that is away
         return names
@@ -206,7 +207,7 @@ class _Reading:
         return found
 
     def _unknown(self, client: str, operation: str, error: SequenceError) -> Unknown:
-        name = _title(operation)
+        name = operation_name(operation)
         if isinstance(error, AccessRefused):
             return Unknown(f"{name} is refused.", f"Allow dynamodb:{name} in the policy of this role.")
         if "UnknownOperationException" in str(error):
@@ -240,11 +241,6 @@ def _tries(schema: KeySchema) -> Mapping[str, Mapping[str, Any]]:
         "ExpressionAttributeValues": {":key": key[schema.partition_name]},
     }
     return {"query": query, "put_item": {**never, "Item": key}, "update_item": {**never, "Key": key}}
-
-
-def _title(operation: str) -> str:
-    """The name of an operation in a policy, such as "PutItem"."""
-    return "".join(part.capitalize() for part in operation.split("_"))
 
 
 def _read(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:

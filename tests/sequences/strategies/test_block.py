@@ -18,7 +18,7 @@ from sequences.registry import strategies
 from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, held_blocks
 from sequences.testing.callers import at_once, take_some
-from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, wait_until
+from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, unused, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -262,10 +262,10 @@ class TestUnused:
     def test_they_are_counted(self, allocator: BlockAllocator, scope: str, fetches: Fetches) -> None:
         """What is reserved and not handed out is counted, a block that is fetched already too."""
         told = take_some("block", scope, 4)
-        assert allocator._held.unused == reserved(scope) - len(told) == 6
+        assert unused(allocator) == reserved(scope) - len(told) == 6
         told += take_some("block", scope, 3)
         wait_until(lambda: fetches.done == 2)
-        assert allocator._held.unused == reserved(scope) - len(told)
+        assert unused(allocator) == reserved(scope) - len(told)
 
     def test_nothing_to_report(self, allocator: BlockAllocator, caplog: pytest.LogCaptureFixture) -> None:
         """A process that reserved nothing says nothing when it stops."""

@@ -34,7 +34,7 @@ from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
-from tests.sequences.support import Clock, Processes, Wire, delete_counter, make, set_counter, wait_until
+from tests.sequences.support import Clock, Processes, Wire, delete_counter, make, set_counter, unused, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -137,7 +137,7 @@ class TestLooks:
         with elsewhere():
             changes.advance("block", to=get_last_value("block") + 100, **WHO)  # type: ignore[operator]
         allocator._watch.look()
-        assert allocator._held.unused == 0
+        assert unused(allocator) == 0
 
     def test_other_periods(self, install: Install, scope: str) -> None:
         """A change of one period drops the block of that period alone."""
@@ -214,7 +214,7 @@ class TestLooks:
             for each in scopes:
                 changes.freeze("block", scope=each, **WHO)
         allocator._watch.look()
-        assert allocator._held.unused == 0
+        assert unused(allocator) == 0
 
     def test_a_clock_that_is_behind(self, allocator: BlockAllocator, scope: str) -> None:
         """A line is followed although its time is before that of the last look, because clocks differ."""
@@ -223,7 +223,7 @@ class TestLooks:
         with elsewhere(wall=Clock(time.time() - 30)):
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
-        assert allocator._held.unused == 0
+        assert unused(allocator) == 0
 
 
 class TestStopped:
@@ -413,7 +413,7 @@ class TestCounters:
         assert take_some("block", scope, 1) == [3]
         set_counter("block", scope, last_value=5, highest=5)
         allocator._watch.look()
-        assert allocator._held.unused == 0
+        assert unused(allocator) == 0
 
     def test_without_the_permission(
         self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -427,7 +427,7 @@ class TestCounters:
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
-        assert allocator._held.unused == 0
+        assert unused(allocator) == 0
 
 
 def keys_in(body: Any) -> list[object]:
@@ -460,7 +460,7 @@ class TestFailures:
         warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
         assert ["cannot see whether other processes change it" in record.getMessage() for record in warnings] == [True]
         allocator._watch.look()
-        assert allocator._held.unused == 0
+        assert unused(allocator) == 0
 
     def test_a_second_failure(
         self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
