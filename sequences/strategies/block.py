@@ -103,10 +103,7 @@ class BlockAllocator(CounterStrategy):
         self._births: LRU[str] = LRU()
         return _Reservation(self.counter, self._births)
 
-    def next_value(self, scope: Scope) -> int:
-        return self._next(scope)
-
-    def _next(self, scope: Scope, deadline: Deadline | None = None) -> int:
+    def next_value(self, scope: Scope, deadline: Deadline | None = None) -> int:
         watch = self._watch
         while True:
             try:
@@ -187,7 +184,7 @@ class BlockAllocator(CounterStrategy):
         values = list[int]()
         try:
             while len(values) < count:
-                values.append(self._next(scope, deadline))
+                values.append(self.next_value(scope, deadline))
         except SequenceError:  # the caller gets none of them
             if pool := self._pools.get(scope):
                 for value in reversed(values):
