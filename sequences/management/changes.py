@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
@@ -17,7 +19,7 @@ from sequences import changes
 from sequences.changes import EVERY_SCOPE
 from sequences.changes.recoveries import MARGIN
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
-from sequences.management.columns import sequence_field
+from sequences.fields import SequenceField
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope, one_scope, scopes
 from sequences.ops.audit.report import scope_in_words
@@ -166,12 +168,28 @@ def _seed(options: Options) -> list[Change]:
     given = {**_signed(options), "dry_run": options["dry_run"] or options["check"]}
     alias = options["alias"]
     if options["column"] is not None:
-        field = sequence_field(options["column"], alias)
+        field = _sequence_field(options["column"], alias)
         rows = field.model._base_manager.using(options["database"]).all()
         return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
     if options["items"]:
         return changes.seed(alias, "items", scope=scopes(options), **given)
     return changes.seed(alias, options["number"], scope=one_scope(options), **given)
+
+
+def _sequence_field(column: str, alias: str) -> SequenceField:
+    """The field of a text such as shop.Order.number. Raises CommandError."""
+    model, _, name = column.rpartition(".")
+    if "." not in model:
+        raise CommandError(f"{column!r} names no column. Name a column as shop.Order.number.")
+    try:
+        field = apps.get_model(model)._meta.get_field(name)
+    except (LookupError, ValueError, FieldDoesNotExist) as error:
+        raise CommandError(f"{error} Name a column as shop.Order.number.") from error
+    if not isinstance(field, SequenceField):
+        raise CommandError(f"{column} is no SequenceField: for another column use SeedSequence in a migration.")
+    if field.sequence != alias:
+        raise CommandError(f"{column} is numbered by {field.sequence!r}, not by {alias!r}.")
+    return field
 
 
 def _moment(text: str) -> datetime:
