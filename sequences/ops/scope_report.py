@@ -25,7 +25,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
-from .audit.values import Series, explained
+from .audit.values import explained
 
 REQUESTS_OF_A_SCOPE = 8
 LAST_NUMBERS = 100
@@ -116,13 +116,12 @@ def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) ->
     """The last numbers up to the last value, in their order, and the gaps between them."""
     strategy, numbers = seen.strategy, seen.numbers
     rows, first = _rows(seen)
-    series = Series(numbers=numbers, schema=strategy.schema)
     why = _why(strategy, complete=complete)
     skipped = [change for change in changes if change.after is not None and change.after != change.before]
     expected = first
     for value in [*sorted(value for value in rows if value >= first), None]:
         end = (numbers.before_start if seen.last is None else seen.last) if value is None else value - numbers.step
-        for gap in explained(expected, end, skipped, series):
+        for gap in explained(expected, end, skipped, numbers):
             yield _gap(strategy, seen.scope, gap, why)
         if value is not None:
             yield _stored(strategy, seen.scope, value, rows[value])

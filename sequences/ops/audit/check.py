@@ -95,16 +95,16 @@ class Check(Values):
 
     def rows(self, page: Sequence[Row]) -> None:
         """Check one page of items."""
-        numbers = [self.series.schema.number_or_none(row) for row in page]
+        numbers = [self.schema.number_or_none(row) for row in page]
         self._raise_bound(numbers)
         for row, number in zip(page, numbers, strict=True):
-            if number == 0 < self.series.numbers.start:
+            if number == 0 < self.numbers.start:
                 continue  # the row of the scope itself, for example a project
             if self._is_foreign(number):
                 continue  # another Region's, which is audited there
-            problem = self.series.problem(number, bound=self.bound)
+            problem = self._problem(number)
             if number is None or problem:
-                self.report.strays.add(Stray(sort_key=str(row[self.series.schema.sort_name]), problem=problem))
+                self.report.strays.add(Stray(sort_key=str(row[self.schema.sort_name]), problem=problem))
             else:
                 self._item(number, row)
 
@@ -145,7 +145,7 @@ class Check(Values):
         name = type(self.strategy).__name__
         if self.counter is None:
             yield f"{name} keeps no counter: rows missing above the last value are found only by their markers."
-        if self.series.numbers.others:
+        if self.numbers.others:
             yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
         if self.counter_follows:
             yield "While a switch is under way items above the counter count, too: it follows them."

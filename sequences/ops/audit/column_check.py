@@ -194,10 +194,10 @@ class ColumnCheck(Values):
         """Judge a number that comes for the first time."""
         if self.bound is not None and row.number > self.bound and not self.report.above:
             self._raise_bound([row.number])
-        problem = self.series.problem(row.number, bound=self.bound)
+        problem = self._problem(row.number)
         if self.has_no_period or problem:
             problem = "of no period: the date of its row is empty" if self.has_no_period else problem
-            self.report.above += not (self.has_no_period or self.series.problem(row.number))
+            self.report.above += not (self.has_no_period or self.numbers.problem(row.number))
             self.report.strays.add(Stray(sort_key=f"{row.number} of {self._named(row)}", problem=problem))
         else:
             self._carries(row.number)
@@ -219,7 +219,7 @@ class ColumnCheck(Values):
 
     def _divided(self, gap: Gap) -> Iterator[Gap]:
         """A gap, divided where an item says that its number was withdrawn."""
-        step, first = self.series.numbers.step, gap.first
+        step, first = self.numbers.step, gap.first
         for value, void in self._void_items(gap):
             yield from _between(first, value - step, step)
             signed = {name: str(void.get(name, "")) for name in ("by", "at", "reason")}
@@ -230,7 +230,7 @@ class ColumnCheck(Values):
     def _void_items(self, gap: Gap) -> Iterator[tuple[int, Any]]:
         reader = ItemReader(self.strategy.layout, self.strategy.naming)
         send = partial(read, client=self.strategy.config.client)
-        after = None if gap.first == self.series.numbers.start else gap.first - self.series.numbers.step
+        after = None if gap.first == self.numbers.start else gap.first - self.numbers.step
         for page in reader.pages(self.scope, after, send, newest_first=False):
             ours = [one for one in page if one.value <= gap.last and not self._is_foreign(one.value)]
             yield from ((one.value, one.void) for one in ours if one.void)
@@ -248,7 +248,7 @@ class ColumnCheck(Values):
         name = type(self.strategy).__name__
         if self.report.missing > self.report.skipped and not self.strategy.gapless:
             yield f"{name} takes a value before the row is stored: a gap may be a rollback, or be used elsewhere."
-        if self.series.numbers.others:
+        if self.numbers.others:
             yield f"Of the values of {self.strategy.config.stripe} alone: each Region audits its own."
         if self.report.unnumbered.total and self.strategy.gapless:
             yield "Rows without a number get one by `manage.py number_rows`."

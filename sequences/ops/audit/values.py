@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from ...commit.retries import read
 from ...dynamodb import expressions, unmarshal
-from ...dynamodb.expressions import KeySchema
 from ...exceptions import InvalidSequence, TableMissing
 from ...registry import strategies
 from ...rows.counter_rows import CounterState
@@ -20,35 +18,11 @@ from ...types import Change, Scope, parted
 from .report import AuditReport, Gap
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Series:
-    """Which sort keys are values: START, START + STEP and so on, in the schema's form."""
-
-    numbers: Numbers
-    schema: KeySchema
-
-    def problem(self, number: int | None, *, bound: int | None = None) -> str:
-        """Why a number is not a value of this sequence (up to `bound`); empty if it is one."""
-        if number is None:
-            width = self.schema.padded_width
-            return f"not a number of {width} digits" if width else "not a whole number"
-        if problem := self.numbers.problem(number):
-            return problem
-        if bound is not None and number > bound:
-            return f"above the counter, which is at {max(bound, 0)}"
-        return ""
-
-    def last_up_to(self, number: int) -> int:
-        """The highest value up to a number; `before_start` if there is none."""
-        start, step = self.numbers.start, self.numbers.step
-        return max((number - start) // step * step + start, self.numbers.before_start)
-
-
-def explained(first: int, last: int, changes: Sequence[Change], series: Series) -> Iterator[Gap]:
+def explained(first: int, last: int, changes: Sequence[Change], numbers: Numbers) -> Iterator[Gap]:
     """The missing values from `first` to `last` as gaps, divided where a change that skipped values begins or ends."""
-    step = series.numbers.step
+    step = numbers.step
     while first <= last:
-        change = next((one for one in changes if _skipped(one, first, series)), None)
+        change = next((one for one in changes if _skipped(one, first, numbers)), None)
         ends = [one.before for one in changes if one.before is not None and first <= one.before < last]
         end = min([last, *ends] if change is None else [last, change.after or last])
         count = (end - first) // step + 1
@@ -57,8 +31,8 @@ def explained(first: int, last: int, changes: Sequence[Change], series: Series) 
         first += count * step
 
 
-def _skipped(change: Change, value: int, series: Series) -> bool:
-    before = series.numbers.before_start if change.before is None else change.before
+def _skipped(change: Change, value: int, numbers: Numbers) -> bool:
+    before = numbers.before_start if change.before is None else change.before
     return before < value <= (change.after or 0)
 
 
@@ -85,18 +59,31 @@ class Values:
             gaps_explained=not strategy.gapless,
             name=book.of(plain).name if book else "",
         )
-        self.series = Series(numbers=strategy.numbers, schema=strategy.schema)
+        self.numbers, self.schema = strategy.numbers, strategy.schema
         self.row = self._counter_row()
         self.counter = CounterState.of(self.row) if strategy.counter else None
         self.counter_follows = False
         self.bound = _highest(self.counter) if self.counter else None
-        self.last_value = self._highest_stored() if self.bound is None else self.series.last_up_to(self.bound)
-        self.expected = self.series.numbers.start
+        self.last_value = (
+            self._highest_stored() if self.bound is None else self.numbers.up_to(self.bound, self.numbers.before_start)
+        )
+        self.expected = self.numbers.start
 
     @property
     def wanted(self) -> int:
         """How many values there are to check."""
-        return (self.last_value - self.series.numbers.before_start) // self.series.numbers.step
+        return (self.last_value - self.numbers.before_start) // self.numbers.step
+
+    def _problem(self, number: int | None) -> str:
+        """Why a number is not a value of this sequence (up to `bound`); empty if it is one."""
+        if number is None:
+            width = self.schema.padded_width
+            return f"not a number of {width} digits" if width else "not a whole number"
+        if problem := self.numbers.problem(number):
+            return problem
+        if self.bound is not None and number > self.bound:
+            return f"above the counter, which is at {max(self.bound, 0)}"
+        return ""
 
     def _counter_row(self) -> Mapping[str, Any]:
         """The stored counter, even if it went back; empty for strategies without counters."""
@@ -108,10 +95,10 @@ class Values:
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
-        found = pages(self.series.schema, self.strategy.layout.partition(self.scope), 10, newest_first=True)
-        numbers = (self.series.schema.number_or_none(row) for page in found for row in page)
-        values = (number for number in numbers if number is not None and not self.series.problem(number))
-        return next(values, self.series.numbers.before_start)
+        found = pages(self.schema, self.strategy.layout.partition(self.scope), 10, newest_first=True)
+        numbers = (self.schema.number_or_none(row) for page in found for row in page)
+        values = (number for number in numbers if number is not None and not self.numbers.problem(number))
+        return next(values, self.numbers.before_start)
 
     def _raise_bound(self, numbers: Iterable[int | None]) -> None:
         """Read the counter again if there are values above it: they may have been handed out since.
@@ -129,19 +116,19 @@ class Values:
         return self.strategy.switch_note.is_switching(partial(read, client=self.strategy.config.client))
 
     def _is_foreign(self, number: int | None) -> bool:
-        return number is not None and self.series.numbers.is_of_others(number)
+        return number is not None and self.numbers.is_of_others(number)
 
     def _carries(self, value: int) -> None:
         """Note that a value is stored, and that those before it are missing."""
         if value <= self.last_value:
             self._missing_before(value)
-            self.expected = value + self.series.numbers.step
+            self.expected = value + self.numbers.step
             self.report.carried += 1
 
     def _missing_before(self, value: int) -> None:
         if value > self.expected:
-            first, last = self.expected, value - self.series.numbers.step
-            for each in explained(first, last, self.changes, self.series):
+            first, last = self.expected, value - self.numbers.step
+            for each in explained(first, last, self.changes, self.numbers):
                 for gap in [each] if each.by else self._judged(each):
                     self._missing(gap)
 
@@ -160,8 +147,8 @@ class Values:
 
     def _end(self) -> None:
         """Note what is missing above the highest stored value, how far the scope has counted, and if it went back."""
-        self._missing_before(self.last_value + self.series.numbers.step)
-        self.report.last_value = self.last_value if self.last_value >= self.series.numbers.start else None
+        self._missing_before(self.last_value + self.numbers.step)
+        self.report.last_value = self.last_value if self.last_value >= self.numbers.start else None
         state = self.counter
         if state and state.highest is not None and _highest(state) != state.last_value:
             self.report.went_back_to = state.last_value or 0

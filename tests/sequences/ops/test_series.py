@@ -4,18 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sequences.dynamodb.expressions import KeySchema
-from sequences.ops.audit.values import Series, explained
+from sequences.ops.audit.values import explained
 from sequences.rows.numbers import Numbers
 from sequences.types import Change
 
 
-def series(start: int = 1, step: int = 1) -> Series:
-    """The values of a sequence on a table with numbers as sort keys."""
-    return Series(
-        numbers=Numbers(alias="orders", start=start, step=step, maximum=1000),
-        schema=KeySchema(table="items", sort_type="N"),
-    )
+def numbers(step: int = 1) -> Numbers:
+    """The values of a sequence."""
+    return Numbers(alias="orders", start=1, step=step, maximum=1000)
 
 
 def change(before: int | None, after: int | None) -> Change:
@@ -43,18 +39,18 @@ def test_what_explains_missing_values(
     first: int, last: int, changes: list[Change], gaps: list[tuple[int, int, str]]
 ) -> None:
     """A change explains the values above the one before it, up to the one after it, and no other ones."""
-    found = list(explained(first, last, changes, series()))
+    found = list(explained(first, last, changes, numbers()))
     assert [(gap.first, gap.last, gap.by or "") for gap in found] == gaps
     assert sum(gap.count for gap in found) == last - first + 1
 
 
 def test_steps_count_once() -> None:
     """Gaps of a sequence with a STEP begin and end at its values."""
-    found = list(explained(11, 41, [change(11, 31)], series(start=1, step=10)))
+    found = list(explained(11, 41, [change(11, 31)], numbers(step=10)))
     assert [(gap.first, gap.last, gap.count) for gap in found] == [(11, 11, 1), (21, 31, 2), (41, 41, 1)]
 
 
 @pytest.mark.parametrize(("number", "value"), [(0, -9), (1, 1), (10, 1), (11, 11), (25, 21)])
 def test_the_last_value_up_to_a_number(number: int, value: int) -> None:
     """The highest value that is not above a number; the one before START if there is none."""
-    assert series(start=1, step=10).last_up_to(number) == value
+    assert numbers(step=10).up_to(number, -9) == value
