@@ -83,7 +83,7 @@ def lines_of(sequence: str, scope: str | None) -> Lines:
     This process goes by them from now on. One consistent read.
     """
     check_scope(scope)
-    return book_of(sequence).read(scope)
+    return book_of(sequence).known.read(scope)
 
 
 def page(

@@ -22,8 +22,8 @@ from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from tickets.characters import DIRECTIONS, named
 from tickets.types import TICKET_KEY, Ticket, TicketKey
-from tickets.validators import DIRECTIONS, named
 
 MOST_MENTIONED = 50  # tickets that the texts of a page lead to
 MOST_CHARACTERS = 100_000  # of a page's texts that are read as Markdown; the others are shown as they were typed

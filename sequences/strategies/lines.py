@@ -8,7 +8,6 @@ write, they are read again first, at most once a second.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
@@ -16,6 +15,7 @@ from functools import lru_cache
 from django.utils.module_loading import import_string
 
 from ..exceptions import InvalidSequence, SequenceError, SequenceExhausted
+from ..rows.known_lines import KnownLines
 from ..rows.line_rows import LineRows
 from ..rows.lines import Lines, LinesChanged, check_period
 from ..rows.lru import LRU, SCOPES_CHECKED
@@ -25,10 +25,6 @@ from .first_look import FirstLook
 from .line_texts import LineTexts
 from .scopes import CounterScopes
 
-READ_AGAIN_SECONDS = 3600.0
-"""After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
-FOLLOW_SECONDS = 1.0
-"""After which lines are read anew where they refuse a call: another process may have changed them."""
 MOST_STRATEGIES = 1024  # of about 12 KB each
 
 
@@ -50,7 +46,7 @@ class ScopeLines:
         self.rows = LineRows(config)
         self.clock = strategy.timing.clock
         self.texts = LineTexts(self)
-        self._known: LRU[tuple[Lines, float]] = LRU(SCOPES_CHECKED)
+        self.known = KnownLines(self.rows, self.clock, lambda: self._strategy.deadline().read)
         self._used_up: LRU[tuple[int, int]] = LRU(SCOPES_CHECKED)  # the version of lines, and the last that is
         self._made = lru_cache(MOST_STRATEGIES)(self._make)
         self._all: weakref.WeakSet[Strategy] = weakref.WeakSet()
@@ -59,7 +55,7 @@ class ScopeLines:
 
     def forget(self) -> None:
         """Read all lines again, and forget what the strategies remember."""
-        self._known.clear()
+        self.known.clear()
         self._used_up.clear()
         self.texts.forget()
         for strategy in list(self._all):
@@ -72,31 +68,12 @@ class ScopeLines:
 
     def of(self, scope: str | None) -> Lines:
         """The lines of a scope. One read, once in a process."""
-        return self._read_within(READ_AGAIN_SECONDS, scope)
-
-    def read(self, scope: str | None) -> Lines:
-        """The lines of a scope as they are stored now, by which this process goes on. One read."""
-        at = self.clock()
-        lines = self.rows.of(scope, self._strategy.deadline().read)
-        self._known.put(scope, (lines, at))
-        return lines
-
-    def _read_within(self, seconds: float, scope: str | None) -> Lines:
-        """The lines of a scope as they were read within the last seconds."""
-        found = self._known.get(scope)
-        return found[0] if found and self.clock() - found[1] <= seconds else self.read(scope)
+        return self.known.of(scope)
 
     def read_again(self, scope: str | None) -> None:
         """Read the lines of a scope anew when they are used next, and those of all scopes for a text."""
-        self._known.forget(scope)
+        self.known.forget(scope)
         self.texts.forget()
-
-    def read_many(self, scopes: Iterable[str | None]) -> None:
-        """Read the lines of at most a hundred scopes that are not known. One request."""
-        send = self._strategy.deadline().read
-        unknown = [scope for scope in scopes if self._known.get(scope) is None]
-        for scope, lines in self.rows.of_many(unknown, send).items():
-            self._known.put(scope, (lines, self.clock()))
 
     def shown(self, counter: Counter) -> Counter:
         """A counter of a list with what is used of its own lines."""
@@ -131,17 +108,13 @@ class ScopeLines:
         ends = (
             not self._strategy.naming.takes(scope) if place is None else period is None and lines.has_ended(place, at)
         )
-        if ends and self._are_newer(scope, lines.version):
+        if ends and self.known.are_newer(scope, lines.version):
             return self.strategy(scope, day, period)
         if place is None:
             return None
         if period is None:
             lines.check_day(place, at)
         return self.at(scope, lines, place, at)
-
-    def _are_newer(self, scope: str | None, version: int) -> bool:
-        """Whether there are newer lines than those of this version, which refuse a call. One read a second."""
-        return self._read_within(FOLLOW_SECONDS, scope).version > version
 
     def at(self, scope: str | None, lines: Lines, place: int, day: date) -> Strategy:
         """The strategy by one of the lines, as it counts on a day."""
@@ -154,11 +127,11 @@ class ScopeLines:
             return False
         if isinstance(error, LinesChanged):
             if self.of(scope).version <= used.config.version:  # else another request of the call has read them anew
-                self._known.forget(scope)
+                self.known.forget(scope)
             return self.of(scope).version > used.config.version  # or they are older than the counter: restored
         place = used.config.line
         if place is None or not self.of(scope).follows(place):
-            return self._are_newer(scope, used.config.version)
+            return self.known.are_newer(scope, used.config.version)
         self._used_up.put(counted, (used.config.version, place))
         return True
 
@@ -223,7 +196,7 @@ class _Scopes(CounterScopes):
         """As of every sequence; another request has the lines of a hundred scopes."""
         counters, following = super().page(cursor, limit, prefix=prefix, period=period)
         counters = [one for one in counters if one.last_value is not None or one.frozen]
-        self._lines.read_many(one.scope for one in counters)
+        self._lines.known.read_many(one.scope for one in counters)
         return [self._lines.shown(one) for one in counters], following
 
     def _check(self, prefix: str, period: str) -> None:

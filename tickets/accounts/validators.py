@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from tickets.validators import SURROGATES, Key, Schema, Text, Validator, named, or_null
+from tickets.characters import SURROGATES, named
+from tickets.validators import Key, Schema, Text, Validator, or_null
 
 
 class Days:

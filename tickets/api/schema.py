@@ -14,7 +14,7 @@ from tickets.access.actions import NEEDED, OF_OWN, Action
 from tickets.access.checks import Need
 from tickets.api.examples import OF_PARAMETERS, OF_SHAPES
 from tickets.api.exceptions import ANSWERS
-from tickets.validators import SEEN
+from tickets.characters import SEEN
 
 Json = dict[str, Any]
 

@@ -402,5 +402,5 @@ def test_a_process_that_has_refused_the_key_before(tables: str) -> None:
     book = strategies.lines("invoices")
     assert book
     companies.create_company(**NORD, by="ann")
-    book._known.put("NORD", (Lines(), book.clock()))  # as it still is in another process
+    book.known._known.put("NORD", (Lines(), book.clock()))  # as it still is in another process
     assert issued_by("NORD").key.number == 500
