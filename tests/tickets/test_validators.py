@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tickets import characters, validators
+from tickets import characters as kinds
+from tickets import validators
 from tickets.api.schema import OF_TEXTS
 from tickets.converters import ProjectKeyConverter
 from tickets.exceptions import InvalidInput, ProjectNotFound
@@ -131,7 +132,7 @@ def test_the_controls_of_direction_are_those_of_unicode() -> None:
     turning = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
     characters = [*map(chr, range(0x11000))]
     found = [character for character in characters if unicodedata.bidirectional(character) in turning]
-    assert found == [character for character in characters if re.match(f"[{characters.DIRECTIONS}]", character)]
+    assert found == [character for character in characters if re.match(f"[{kinds.DIRECTIONS}]", character)]
 
 
 @given(
@@ -140,7 +141,7 @@ def test_the_controls_of_direction_are_those_of_unicode() -> None:
 )
 def test_the_document_says_what_is_taken(field: Text, text: str) -> None:
     """Who knows the document knows which texts are taken; but not of all unseen characters beyond 16 bits."""
-    assume(not re.search(f"[{characters.TAGS}]", text))
+    assume(not re.search(f"[{kinds.TAGS}]", text))
     document = {"components": {"schemas": OF_TEXTS}, **field.schema}
     try:
         field.clean(text)
