@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.staticfiles import finders
 from django.test import Client
 
 from sequences import dynamodb
@@ -15,6 +17,7 @@ from tickets import moves, project_services, selectors, services, store
 from tickets.access import members
 from tickets.access.memory import REMEMBERED_SECONDS
 from tickets.cursors import PAGE_SIZE
+from tickets.templatetags.looks import hue
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services as comments
 from tickets.types import Project, Ticket, TicketKey
@@ -410,3 +413,10 @@ class TestPreview:
         say("First")
         for address in ("/ABC/new/", "/ABC-1/edit/", "/ABC-1/", "/ABC-1/comments/1/edit/"):
             assert text_of(browser.get(address)).count('hx-post="/preview/"') == 1
+
+
+def test_each_label_has_a_colour_that_there_is() -> None:
+    """The classes of labels are those of the style sheet, which gives the first one its own colour."""
+    sheet = Path(str(finders.find("tickets/tickets.css"))).read_text()
+    classes = {hue(f"label {number}") for number in range(200)}
+    assert classes == {"hue-0", *re.findall(r"^\.(hue-\d) ", sheet, re.MULTILINE)}

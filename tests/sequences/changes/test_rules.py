@@ -623,3 +623,14 @@ class TestDoctor:
         assert found() == (UNSOUND, True)
         with pytest.raises(CommandError, match="Unsound: 1"):
             call_command("sequences", "doctor")
+
+
+def test_a_row_that_the_engine_leaves_out() -> None:
+    """An answer without all rows tells nothing about the one that is missing: it is none."""
+    strategy = made_of("left_out", {"STRATEGY": ATOMIC})
+
+    def left_out(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
+
+    with pytest.raises(NotWritten, match="did not return all rows"):
+        strategy.rules.read(left_out)

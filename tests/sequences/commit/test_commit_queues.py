@@ -538,14 +538,15 @@ class TestWhatIsSentAgain:
         shortage.end()
         assert [shortage.refused(50) for _ in range(3)] == [0.05, 0.05, 0.1]
 
-    def test_how_many_fit(self) -> None:
+    @pytest.mark.parametrize("most", [[30, 60, 120, None], [50, 100, None, None]])
+    def test_how_many_fit(self, most: list[int | None]) -> None:
         """After a long shortage each write may hold twice as many as the one before, until it holds all."""
-        shortage, held = Shortage(), []
-        shortage.most = 30
+        shortage, held = Shortage(), list[int | None]()
+        shortage.most = most[0]
         for _ in range(4):
             held.append(shortage.most)
             shortage.end()
-        assert held == [30, 60, 120, None]
+        assert held == most
 
     def test_a_write_ends_a_shortage(self, house: House) -> None:
         """The leader tells the queue of its writes."""
