@@ -10,6 +10,8 @@ from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, SINCE
 from ..rows.counter_rows import CounterState
+from ..rows.lru import LRU
+from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 from .counter_strategy import CounterCommitter, CounterStrategy
 
@@ -51,10 +53,17 @@ class AtomicCounter(CounterStrategy):
 class Addition(CounterCommitter):
     """Takes values by one atomic addition to the counter."""
 
+    def __init__(self, counter: StoredCounter) -> None:
+        super().__init__(counter)
+        self._fitting: LRU[int] = LRU()  # for how many of those who wait there are values left
+
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
         counter, numbers, life = self.counter, self.counter.numbers, self.counter.lives.current
         read_units = counter.first_look(scope, deadline.send)
         fitting = numbers.fitting(pendings, numbers.before_start)
+        if fits := self._fitting.get(scope):
+            self._fitting.forget(scope)
+            fitting = fitting[:fits]
         for pending in fitting:
             pending.charge(read_units=read_units / len(fitting))
         given = sum(pending.request.count for pending in fitting)
@@ -94,6 +103,6 @@ class Addition(CounterCommitter):
         if old.get("token") == write.token:
             self._settle(scope, write, CounterState.of(old), old.get(BORN))
             return
+        # Those who get none learn it after the others have theirs: they may move the counter to the next range.
         last_value = counter.last_value(self.read(scope, refusal.deadline))
-        if len(counter.numbers.fitting(write.pendings, last_value)) < len(write.pendings):
-            write.pendings[-1].settle(counter.numbers.exhausted())
+        self._fitting.put(scope, len(counter.numbers.fitting(write.pendings, last_value)))

@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSResponse
 from pytest_django import Settings
 
 from sequences import dynamodb
-from sequences.commit.retries import read
+from sequences.commit.retries import Deadline
 from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, judging, reading
 from sequences.ops.doctor.tables import TableFacts, of_table
 from sequences.registry import strategies
@@ -250,11 +250,12 @@ class TestReading:
         monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
         asked: list[str] = []
 
-        def noted(operation: str, request: Mapping[str, Any], **given: Any) -> Mapping[str, Any]:
-            asked.append(given["deadline"].client)
-            return read(operation, request, **given)
+        class Noted(Deadline):
+            def read(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+                asked.append(self.client)
+                return super().read(operation, request)
 
-        monkeypatch.setattr(reading, "read", noted)
+        monkeypatch.setattr(reading, "Deadline", Noted)
         diagnosis = diagnose()
         assert asked.count("gone") == 1
         assert list(diagnosis.away) == ["gone"]

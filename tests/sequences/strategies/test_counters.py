@@ -636,6 +636,21 @@ class TestMaximum:
         assert isinstance(greedy.answer, SequenceExhausted)
         assert list(values_of(modest)) == [nth(name, 1), nth(name, 2)]
 
+    @pytest.mark.parametrize("name", ["atomic"])
+    def test_who_gets_none_learns_it_last(
+        self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
+        """Not before others of its group have their values: it may move the counter to the range of another line."""
+        strategy = install(name, MAXIMUM=2)
+        assert isinstance(strategy, CounterStrategy)
+        get_next_value(name, scope=scope)
+        first, last = Pending(ReserveRequest(count=1)), Pending(ReserveRequest(count=1))
+        meanwhile: list[object] = []
+        wire.before("UpdateItem", lambda: None, lambda: meanwhile.append(last.answer))
+        strategy.reservations.submit(scope, [first, last], strategy.deadline())
+        assert (list(values_of(first)), meanwhile) == ([2], [None])
+        assert isinstance(last.answer, SequenceExhausted)
+
     def test_a_counter_before_its_start(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A sequence may start at 0."""
         install(name, START=0)
