@@ -7,6 +7,7 @@ year, are added in the administration of sequences.
 import logging
 import re
 from typing import Any
+from urllib.parse import unquote
 
 from django.core.signing import BadSignature, Signer
 from django.urls import resolve, reverse
@@ -109,7 +110,7 @@ def _first_texts(company: Company) -> list[str]:
 
 def _has_a_page(text: str) -> bool:
     """Whether the address of an invoice with this text is its own, also in a browser, which leaves out ".."."""
-    page = resolve(reverse("sales:invoice", args=[text]))
+    page = resolve(unquote(reverse("sales:invoice", args=[text])))
     return page.kwargs == {"text": text} and page.url_name == "invoice" and not {".", ".."} & {*text.split("/")}
 
 

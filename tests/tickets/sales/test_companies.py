@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
+from django.utils.html import escape
 from rest_framework.test import APIClient
 
 from sequences import get_last_value, series
@@ -245,6 +247,15 @@ class TestPages:
         sent = browser.post(f"/orders/{order}/issue/", issuing(browser, order, company="NORD"), follow=True)
         assert sent.redirect_chain == [(f"/invoices/N/{this_year}/0500/", 302)]
         assert f"/invoices/{this_year}/?company=NORD" in sent.content.decode()
+
+    @pytest.mark.parametrize("format_", ["Ärzte {period}/{value}", "R&D-{period}.{value}", "100%-{period}-{value}"])
+    def test_texts_of_any_characters(self, tables: str, browser: Client, format_: str) -> None:
+        """Each invoice has its page, whatever characters an address writes in another way."""
+        companies.create_company(**{**NORD, "format": format_}, by="ann")
+        text = issued_by("NORD").key.text
+        page = browser.get(reverse("sales:invoice", args=[text]))
+        assert page.status_code == 200
+        assert escape(text) in page.content.decode()
 
     def test_what_is_wrong_is_beside_its_field(self, nord: Company, browser: Client) -> None:
         """What was typed stays, with the reason."""
