@@ -44,6 +44,11 @@ class _ThreadState(threading.local):
 _thread = _ThreadState()
 
 
+def is_inner() -> bool:
+    """Whether a signal's handler calls inside a group or a request of its own thread: others may wait for that."""
+    return _thread.inside or dynamodb.in_request()
+
+
 class CommitQueues:
     """The commit queues of one committer in this process: the waiters of every scope."""
 
@@ -61,9 +66,9 @@ class CommitQueues:
         alone, without the turn that its own thread may have; the conditions of the writes keep both correct.
         """
         waiter = Waiter(pendings, deadline)
-        is_inner = _thread.inside or dynamodb.in_request()
-        if is_inner or not self._joins:
-            Leader(self._committer, scope, Queue(waiter), threading.Lock(), takes_turns=not is_inner).run()
+        alone = is_inner()
+        if alone or not self._joins:
+            Leader(self._committer, scope, Queue(waiter), threading.Lock(), takes_turns=not alone).run()
             return
         try:
             try:

@@ -8,8 +8,10 @@ import os
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
+from ..commit.commit_queues import GLANCE_SECONDS, is_inner
 from ..commit.requests import Committer, Pending, PreparedWrite, ReserveRequest, values_of
 from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
@@ -136,13 +138,20 @@ class BlockAllocator(CounterStrategy):
     def _refill(self, scope: Scope, deadline: Deadline) -> tuple[BlockPool, int]:
         self.lives.bind(deadline.send, deadline)
         self._watch.catch_up(deadline)
-        with self._held.lock:
-            pool = self._held.pool(scope)
-            if self.history.is_apart:
-                self._watch.start()
+        pool = self._pools.get(scope)
+        if pool is None or (self.history.is_apart and not self._watch.runs):
+            # Else without this lock: a signal's handler that refills, too, would wait for a thread that waits for it.
+            with self._held.lock:
+                pool = self._held.pool(scope)
+                if self.history.is_apart:
+                    self._watch.start()
+        alone = is_inner()
         try:
-            if not pool.lock.acquire(timeout=max(deadline.left, 0.0)):
-                raise deadline.give_up(TOOK_TOO_LONG)
+            if not pool.lock.acquire(timeout=max(min(deadline.left, GLANCE_SECONDS if alone else inf), 0.0)):
+                if not alone or deadline.over:
+                    raise deadline.give_up(TOOK_TOO_LONG)
+                self._held.drop(scope)  # whoever refills it may wait for this thread
+                return self._refill(scope, deadline)
             for value in pool.serving:  # if another thread has refilled it meanwhile
                 return pool, value
             before = pool.serving

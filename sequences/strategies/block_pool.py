@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import length_hint
 
-from ..commit.commit_queues import GLANCE_SECONDS
+from ..commit.commit_queues import GLANCE_SECONDS, is_inner
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
@@ -190,6 +190,8 @@ class BlockPool:
     def _fetched(self, deadline: Deadline) -> range:
         """The block that was fetched ahead, or a new one if that failed. A late block stays for other callers."""
         fetching = self._fetching
+        if fetching and not fetching.done and is_inner():  # it may wait for this thread: its values stay unused
+            fetching = None
         if fetching and not fetching.wait(deadline):
             raise deadline.give_up(TOOK_TOO_LONG)
         block = fetching.take() if fetching else None

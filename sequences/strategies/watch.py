@@ -92,6 +92,11 @@ class Watch:
             with suppress(RuntimeError):  # another thread has stopped it meanwhile
                 running.release()
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started, and not stopped since."""
+        return self._running is not None
+
     def runs_by(self, running: threading.Lock) -> bool:
         """Whether it was started with this lock, and not stopped since."""
         return self._running is running
