@@ -16,7 +16,7 @@ from sequences.commit.retries import Deadline
 from sequences.exceptions import SequenceExhausted, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.services.arguments import reserving
-from sequences.strategies import BlockAllocator, Strategy, held_blocks
+from sequences.strategies import BlockAllocator, Strategy, block, block_pool, held_blocks
 from sequences.testing.callers import at_once, take_some
 from tests.sequences.support import Clock, Meeting, Processes, Wire, make, read_counter, unused, wait_until
 
@@ -189,6 +189,50 @@ class TestWithoutThreads:
         assert allocator._fetches == []
         take_some("block", scope, 60)
         wait_until(lambda: bool(allocator._fetches) and all(fetch.done for fetch in allocator._fetches))
+
+
+class TestInner:
+    """Values that a signal's handler takes, where another thread may wait for the one that it interrupted."""
+
+    @pytest.fixture(autouse=True)
+    def _inner(self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch) -> None:
+        main = threading.current_thread()
+        for module in (block, block_pool):
+            monkeypatch.setattr(module, "is_inner", lambda: threading.current_thread() is main)
+
+    def test_another_thread_refills(self, allocator: BlockAllocator, scope: str) -> None:
+        """It does not wait for that thread: it takes a block of its own, from which all are served then."""
+        held, free, pool = threading.Event(), threading.Event(), allocator._held.pool(scope)
+
+        def hold() -> None:
+            with pool.lock:
+                held.set()
+                assert free.wait(30)
+
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(hold)
+            assert held.wait(30)
+            assert take_some("block", scope, 2) == [1, 2]
+            free.set()
+        assert take_some("block", scope, 2) == [3, 4]
+
+    def test_a_block_that_is_fetched_ahead(
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It does not wait for that block, whose values stay unused, so that none comes after a higher one."""
+        main, original, free = threading.current_thread(), allocator.fetch, threading.Event()
+
+        def fetch(scope: str, count: int, deadline: Deadline) -> object:
+            assert threading.current_thread() is main or free.wait(30)
+            return original(scope, count, deadline)
+
+        monkeypatch.setattr(allocator, "fetch", fetch)
+        assert take_some("block", scope, 11) == list(range(1, 12))
+        free.set()
+        wait_until(lambda: all(fetching.done for fetching in allocator._fetches))
+        values = take_some("block", scope, 30)
+        assert values == sorted(values)
+        assert values[0] == 12
 
 
 class TestForks:
