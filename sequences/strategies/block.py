@@ -150,7 +150,7 @@ class BlockAllocator(CounterStrategy):
             if not pool.lock.acquire(timeout=max(min(deadline.left, GLANCE_SECONDS if alone else inf), 0.0)):
                 if not alone or deadline.over:
                     raise deadline.give_up(TOOK_TOO_LONG)
-                self._held.drop(scope)  # whoever refills it may wait for this thread
+                self._held.drop(scope)  # the thread that refills it may wait for this one
                 return self._refill(scope, deadline)
             for value in pool.serving:  # if another thread has refilled it meanwhile
                 return pool, value
