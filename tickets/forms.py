@@ -250,11 +250,19 @@ class ReasonForm(VersionedForm):
     reason = forms.CharField(required=False, label="Why?", widget=forms.Textarea({"rows": 3}))
 
 
+class KeyField(forms.CharField):
+    """A key, whatever the case of the letters that were typed."""
+
+    def to_python(self, value: Any) -> str:
+        """The key in capital letters."""
+        return str(super().to_python(value)).upper()
+
+
 class MoveForm(VersionedForm, OnceForm):
     """The project to move a ticket to."""
 
     validated_by = validators.MOVE
-    to = forms.CharField(
+    to = KeyField(
         required=False,
         label="To project",
         widget=forms.TextInput(
@@ -262,10 +270,6 @@ class MoveForm(VersionedForm, OnceForm):
         ),
         help_text="The key of the project, like ABC.",
     )
-
-    def clean_to(self) -> str:
-        """The key in capital letters."""
-        return str(self.cleaned_data["to"]).upper()
 
 
 class CommentForm(OnceForm):

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from tickets import validators
-from tickets.forms import COMPARISON, OnceForm, ServiceForm, VersionedForm
+from tickets.forms import COMPARISON, KeyField, OnceForm, ServiceForm, VersionedForm
 
 ROLES = (
     "A reader reads. A reporter also files tickets, and changes their own. A member also changes and moves all "
@@ -18,7 +18,7 @@ class ProjectForm(ServiceForm):
 
     validated_by = validators.PROJECT
     name = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autofocus": True}))
-    key = forms.CharField(required=False, widget=forms.TextInput({"required": True, "autocapitalize": "characters"}))
+    key = KeyField(required=False, widget=forms.TextInput({"required": True, "autocapitalize": "characters"}))
     description = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
     open = forms.CharField(
         required=False, label="For everybody who is signed in", widget=forms.Select(choices=validators.OPENINGS.choices)
@@ -28,10 +28,6 @@ class ProjectForm(ServiceForm):
     def content(self) -> dict[str, Any]:
         """What was typed. A form that was sent without its choice leaves that as it is."""
         return {name: value for name, value in super().content.items() if name != "open" or value}
-
-    def clean_key(self) -> str:
-        """The key in capital letters."""
-        return str(self.cleaned_data["key"]).upper()
 
 
 class ProjectChangeForm(VersionedForm, ProjectForm):

@@ -9,9 +9,10 @@ import datetime
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..actions import Action
+from ..commit.retries import Deadline
 from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
@@ -20,6 +21,9 @@ from ..types import Allocation, Reservation, Scope
 from .arguments import check_count, check_scope, check_token, reserving
 from .puts import PutCall, put
 from .reporting import failed, notify
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 __all__ = [
     "get_last_value",
@@ -110,15 +114,9 @@ def reserve_values(
         counted, day = strategy.naming.dated(scope, date)
         if strategy.naming.limits and idempotency_token is None:
             strategy.naming.limits.require(day)
-        values: range | list[int]
-        replayed, deadline = False, strategy.deadline(began)
+        deadline = strategy.deadline(began)
         try:
-            with metrics.call("take", sequence) if metrics.on else NOTHING:
-                if idempotency_token is None:
-                    values = reserving(strategy).reserve(counted, count, deadline)
-                else:
-                    once = reserving(strategy).reserve_once
-                    values, replayed = once(counted, count, idempotency_token, day, deadline)
+            values, replayed = _taken(strategy, counted, count, idempotency_token, day, deadline)
         except SequenceError as error:
             if strategies.go_on(strategy, counted, error):
                 continue
@@ -130,6 +128,16 @@ def reserve_values(
             metrics.answered(sequence, [values], deadline.spent, replayed=replayed)
         notify(strategy, counted, values, replayed=replayed)
         return Reservation(values=values, replayed=replayed)
+
+
+def _taken(
+    strategy: Strategy, scope: Scope, count: int, token: str | None, day: datetime.date | None, deadline: Deadline
+) -> tuple[range | list[int], bool]:
+    """The values, and whether an earlier request took them."""
+    with metrics.call("take", strategy.alias) if metrics.on else NOTHING:
+        if token is None:
+            return reserving(strategy).reserve(scope, count, deadline), False
+        return reserving(strategy).reserve_once(scope, count, token, day, deadline)
 
 
 def get_last_value(

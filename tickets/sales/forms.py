@@ -7,7 +7,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from tickets.forms import OnceForm, ServiceForm, VersionedForm
+from tickets.forms import KeyField, OnceForm, ServiceForm, VersionedForm
 from tickets.sales import validators
 from tickets.sales.types import Company, Order
 from tickets.types import Page
@@ -72,16 +72,12 @@ class IssueForm(VersionedForm, OnceForm):
     date = forms.CharField(
         required=False, empty_value=None, label="Date of the invoice", widget=forms.TextInput({"type": "date"})
     )
-    company = forms.CharField(required=False, widget=forms.HiddenInput)  # seen where there is more than one
+    company = KeyField(required=False, widget=forms.HiddenInput)  # seen where there is more than one
 
     @classmethod
     def for_draft(cls, order: Order) -> "IssueForm":
         """The form for a draft, with the date of today."""
         return cls(initial={"date": validators.today().isoformat(), "version": order.version})
-
-    def clean_company(self) -> str:
-        """The key in capital letters."""
-        return str(self.cleaned_data["company"]).upper()
 
     def offer(self, companies: Page[Company]) -> Self:
         """Ask which company it is: one of a list, or where they are too many for one page, by its key."""
@@ -98,7 +94,7 @@ class CompanyForm(ServiceForm):
     """A new company, and the texts of its invoices."""
 
     validated_by = validators.COMPANY
-    key = forms.CharField(
+    key = KeyField(
         required=False, widget=forms.TextInput({"required": True, "autofocus": True, "autocapitalize": "characters"})
     )
     name = forms.CharField(required=False, widget=forms.TextInput({"required": True}))
@@ -112,10 +108,6 @@ class CompanyForm(ServiceForm):
     start = forms.CharField(
         required=False, label="First number", initial="1", widget=forms.TextInput({"inputmode": "numeric"})
     )
-
-    def clean_key(self) -> str:
-        """The key in capital letters."""
-        return str(self.cleaned_data["key"]).upper()
 
     def clean_start(self) -> Any:
         """The number that was typed."""
