@@ -316,30 +316,43 @@ def hasty(case: Case) -> Case:
     return replace(case, sequence=sequence, scope=listed(sequence, case.scope))
 
 
+def repeated(case: Case, token: str) -> int:
+    """The value of a request that is repeated until it is answered: a busy engine may be slower than the deadline."""
+    answers = (attempt(case, token) for _ in range(300))
+    return next(answer.value for answer in answers if isinstance(answer, Allocation))
+
+
+def given_up(cases: Iterator[Case], *rules: Rule) -> tuple[Case, SequenceError]:
+    """A case, and the error of its call that was tried more than once.
+
+    Where a busy engine lets the first attempt take all the time, the next case is tried.
+    """
+    for case in map(hasty, itertools.islice(cases, 20)):
+        case.proxy.follow(*rules)
+        error = attempt(case, "a token")
+        case.proxy.calm()
+        if isinstance(error, SequenceError) and error.attempts > 1:
+            return case, error
+    pytest.fail("no call was tried again")
+
+
 @table("lose-500", "ThrottlingException", "cancel-TransactionConflict")
 def test_giving_up(cases: Iterator[Case], fault: str) -> None:
     """A fault that does not end is retried and then reported: contention or not, outcome known or unknown."""
-    case = hasty(next(cases))
-    case.proxy.follow(*writes(fault))
-    error = attempt(case, "a token")
+    case, error = given_up(cases, *writes(fault))
     assert isinstance(error, SequenceContention if fault.startswith("cancel-") else SequenceUnavailable)
-    assert error.attempts > 1
     assert error.outcome_unknown == (fault == "lose-500" or "the answer was lost" in str(error))  # on a slow machine
-    case.proxy.calm()
     assert len(case.rows()) <= error.outcome_unknown
-    case.judge([case.put("a token").value])
+    case.judge([repeated(case, "a token")])
 
 
 @table("lose-close", "drop-close")
 def test_an_unknown_outcome_stays_unknown(cases: Iterator[Case], fault: str) -> None:
     """After a lost answer, certain errors do not make the outcome known."""
-    case = hasty(next(cases))
-    case.proxy.follow(*writes(fault, count=1), *writes("ThrottlingException"))
-    error = attempt(case, "a token")
+    case, error = given_up(cases, *writes(fault, count=1), *writes("ThrottlingException"))
     assert isinstance(error, SequenceUnavailable)
     assert error.outcome_unknown
-    case.proxy.calm()
-    case.judge([case.put("a token").value])
+    case.judge([repeated(case, "a token")])
 
 
 @table("AccessDeniedException", "cancel-ValidationError", "cancel-ItemCollectionSizeLimitExceeded")
@@ -366,7 +379,7 @@ def test_partition(cases: Iterator[Case]) -> None:
         assert case.rows_now() == []
     finally:
         case.proxy.heal()
-    case.judge([case.put("a token").value, case.put("another token").value])
+    case.judge([repeated(case, "a token"), repeated(case, "another token")])
 
 
 @table("lose-close")
