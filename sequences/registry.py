@@ -32,6 +32,7 @@ from .types import Scope, SequenceConfig, parted
 
 if TYPE_CHECKING:
     from .strategies.base import Strategy
+    from .strategies.counter_strategy import CounterStrategy
     from .strategies.lines import ScopeLines
 
 __all__ = ["DEFAULT_TABLE", "Registry", "configured", "made_of", "parse_config", "strategies"]
@@ -228,9 +229,10 @@ class Registry:
         lines = self._lines.get(used.alias)
         return lines is not None and lines.goes_on(used, counted, error)
 
-    def has_one(self, alias: str) -> bool:
-        """Whether the strategy is made already, and serves every scope of the sequence."""
-        return alias in self._made and alias not in self._lines
+    def taking(self, alias: str) -> CounterStrategy | None:
+        """The strategy, if it is made already, serves every scope, and takes values before their items."""
+        made = None if alias in self._lines else self._made.get(alias)
+        return made if made is not None and made.supports_reserve else None  # type: ignore[return-value]
 
     def _first(self, alias: str) -> Strategy:
         """Make it, or wait for the thread that makes it, no longer than a call may take."""

@@ -187,7 +187,11 @@ class _Lean:
     def urlopen(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
         pool: Any = self
         special = pool.proxy or options.get("chunked") or options.get("timeout") or not isinstance(body, bytes)
-        request = request_text(method, url, _host(pool), headers, body) if not special else None
+        request = (
+            request_text(method, url, host_header(pool.scheme, pool.host, pool.port), headers, body)
+            if not special
+            else None
+        )
         if request is None:
             return super().urlopen(method, url, body, headers, **options)  # type: ignore[misc]
         try:
@@ -207,10 +211,10 @@ class _Lean:
         return answer
 
 
-def _host(pool: Any) -> str:
-    """The Host of the pool's requests, without the port that the scheme implies; botocore signs the same one."""
-    host = f"[{pool.host}]" if ":" in pool.host else pool.host
-    return host if pool.port in (None, _PORTS[pool.scheme]) else f"{host}:{pool.port}"
+def host_header(scheme: str, host: str, port: int | None) -> str:
+    """The header Host, without the port that the scheme implies; botocore signs the same one."""
+    host = f"[{host}]" if ":" in host else host
+    return host if port in (None, _PORTS[scheme]) else f"{host}:{port}"
 
 
 class _LeanPool(_Lean, _Pool):  # type: ignore[misc]

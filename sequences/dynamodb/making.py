@@ -40,6 +40,7 @@ PARTS = (
     "_endpoint._get_response",
     "_endpoint._response_parser_factory.create_parser",
     "_endpoint.prepare_request",
+    "_request_signer.get_auth_instance",
     "_request_signer.sign",
     "_resolve_endpoint_ruleset",
     "exceptions.from_code",

@@ -119,7 +119,14 @@ class TableLives:
                 self._first.release()
 
     def _bind(self, send: Send) -> None:
-        lives = tuple([dynamodb.life_of(table, send=send, alias=self._client) for table in self.tables])
+        lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self._client) for schema in self.schemas])
+        others = lives != self.current and self._goes_on_in(lives)
+        if lives != self._sound:
+            self._require_sound(lives)
+        self._rules.require(send, anew=others)
+
+    def _goes_on_in(self, lives: tuple[TableLife, ...]) -> bool:
+        """Whether one of these lives is another than before. Then everything about the earlier ones is forgotten."""
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
             if others:
@@ -127,9 +134,7 @@ class TableLives:
             self.current = lives
             if others:
                 self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
-        if lives != self._sound:
-            self._require_sound(lives)
-        self._rules.require(send, anew=others)
+        return others
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = judge(self.needs, dict(zip(self.tables, (life.copies for life in lives), strict=True)))

@@ -57,18 +57,18 @@ def get_next_value(
     IdempotencyMismatch (the token was used for something else), SequenceExhausted, SequenceWentBack,
     SequenceContention, SequenceUnavailable and StorageRefused.
     """
-    if idempotency_token is not None or metrics.on or not strategies.has_one(sequence):
+    strategy = strategies.taking(sequence)
+    if strategy is None or idempotency_token is not None or metrics.on:
         return get_next_values(1, sequence, scope=scope, idempotency_token=idempotency_token, date=date)[0]
     if scope is not None:
         check_scope(scope)
-    strategy = strategies[sequence]
     counted: Scope = scope
     if date is not None or not strategy.naming.is_plain:
         counted, day = strategy.naming.dated(scope, date)
         if strategy.naming.limits:
             strategy.naming.limits.require(day)
     try:
-        value = reserving(strategy).next_value(counted)
+        value = strategy.next_value(counted)
     except SequenceError as error:
         failed(strategy, counted, error, getattr(error, "seconds", 0.0))
         raise

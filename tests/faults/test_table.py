@@ -34,6 +34,7 @@ from sequences.capabilities import strategy_classes
 from sequences.commit.requests import Pending, PutRequest
 from sequences.commit.retries import new_token, read
 from sequences.exceptions import (
+    GaveUp,
     IdempotencyMismatch,
     InvalidItem,
     SequenceContention,
@@ -322,7 +323,7 @@ def repeated(case: Case, token: str) -> int:
     return next(answer.value for answer in answers if isinstance(answer, Allocation))
 
 
-def given_up(cases: Iterator[Case], *rules: Rule) -> tuple[Case, SequenceError]:
+def given_up(cases: Iterator[Case], *rules: Rule) -> tuple[Case, GaveUp]:
     """A case, and the error of its call that was tried more than once.
 
     Where a busy engine lets the first attempt take all the time, the next case is tried.
@@ -331,7 +332,7 @@ def given_up(cases: Iterator[Case], *rules: Rule) -> tuple[Case, SequenceError]:
         case.proxy.follow(*rules)
         error = attempt(case, "a token")
         case.proxy.calm()
-        if isinstance(error, SequenceError) and error.attempts > 1:
+        if isinstance(error, GaveUp) and error.attempts > 1:
             return case, error
     pytest.fail("no call was tried again")
 

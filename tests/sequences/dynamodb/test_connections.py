@@ -25,7 +25,7 @@ from urllib3.util.wait import wait_for_read
 
 from project.proof.faults.proxy import free_port
 from sequences.dynamodb import connections
-from sequences.dynamodb.connections import LEAN_POOLS, _host
+from sequences.dynamodb.connections import LEAN_POOLS, host_header
 from sequences.dynamodb.limits import within
 
 SOCKET = mock.Mock(spec=socket.socket)
@@ -255,4 +255,5 @@ class TestPool:
         """The host of a request is the one that botocore signs."""
         manager = PoolManager()
         manager.pool_classes_by_scheme = LEAN_POOLS
-        assert _host(manager.connection_from_url(url)) == auth._host_from_url(url)  # type: ignore[attr-defined]
+        pool = manager.connection_from_url(url)
+        assert host_header(pool.scheme or "", pool.host, pool.port) == auth._host_from_url(url)  # type: ignore[attr-defined]
