@@ -225,6 +225,17 @@ class TestFaults:
         changes.recover("block", scope=scope, past=10, **SIGNED)
         assert taker.next_value(scope) > 10
 
+    def test_a_process_that_begins_with_a_restored_row(self, begin: Begin, scope: str) -> None:
+        """A process that begins after the restore refuses, too: its host knows what was handed out since."""
+        stop_after(begin, scope, 3)
+        before = read_counter("block", scope)
+        taker = begin()
+        assert take_some("block", scope, 4) == [4, 5, 6, 7]
+        wait_until(lambda: all(fetch.done for fetch in taker._fetches))
+        set_counter("block", scope, **{name: before[name] for name in ("last_value", "token", GIVEN_BACK)})
+        with pytest.raises(SequenceWentBack):
+            begin().next_value(scope)
+
     def test_what_was_given_back_twice(self, begin: Begin, scope: str) -> None:
         """A process may take what it has taken and given back itself before, as often as it likes."""
         stop_after(begin, scope, 3)

@@ -121,6 +121,19 @@ class TestLooks:
         allocator._watch.look()
         assert take_some("block", scope, 1) == [501]
 
+    @pytest.mark.parametrize(
+        "change", [partial(changes.seed, "block", 5), partial(changes.recover, "block", past=5, margin=0)]
+    )
+    def test_numbers_that_are_in_use(
+        self, allocator: BlockAllocator, scope: str, change: Callable[..., object]
+    ) -> None:
+        """After the next look none is served of a block in which another process has said numbers to be in use."""
+        take_some("block", scope, 1)
+        with elsewhere():
+            change(scope=scope, **WHO)
+        allocator._watch.look()
+        assert take_some("block", scope, 1)[0] > 10
+
     def test_other_scopes(self, allocator: BlockAllocator, scope: str) -> None:
         """A scope that no line names keeps its block."""
         take_some("block", f"{scope}-other", 2)
