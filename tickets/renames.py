@@ -33,7 +33,7 @@ class Renames:
     def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]], table: Callable[[], str]) -> None:
         self._read = read
         self._table = table
-        self._known = Known(table="", until=0.0)
+        self._known: Known | None = None
 
     def key(self, partition: str) -> str:
         """The key that a partition shows; for up to 30 s after another process has renamed the project, its last one.
@@ -64,7 +64,7 @@ class Renames:
 
     def forget(self) -> None:
         """Read the renames again before their next use."""
-        self._known = Known(table="", until=0.0)
+        self._known = None
 
     def partition(self, key: str) -> str:
         """The partition of the project that a key names, as far as it is remembered."""
@@ -72,7 +72,7 @@ class Renames:
 
     def _remembered(self) -> Known:
         known, table, now = self._known, self._table(), monotonic()
-        if known.table != table or known.until <= now:
+        if known is None or known.table != table or known.until <= now:
             rows = [*self._read()]  # each has a `partition`, the present `key` of its project, and all its `keys`
             known = self._known = Known(
                 table=table,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from ..types import Scope
@@ -19,33 +19,44 @@ class LRU(Generic[V]):
     """A bounded memory by scope, safe across threads and signals. It drops the scope written least recently.
 
     `dropped` is called with that scope, for what must be forgotten together.
+
+    Each step is one atomic operation of the dict, and nobody waits: a signal's handler may interrupt a thread anywhere
+    in here, and wait for another thread that writes, too.
     """
 
     def __init__(self, most: int = SCOPES_REMEMBERED, *, dropped: Callable[[Scope], object] | None = None) -> None:
         self._most = most
         self._dropped = dropped
-        self._lock = threading.RLock()  # a signal handler may call `put` while its thread is inside it
         self._values: OrderedDict[Scope, V] = OrderedDict()
 
     def get(self, scope: Scope) -> V | None:
         return self._values.get(scope)
 
     def put(self, scope: Scope, value: V) -> None:
-        with self._lock:
-            self._values[scope] = value
-            self._values.move_to_end(scope)
-            if len(self._values) > self._most:
-                oldest, _ = self._values.popitem(last=False)
-                if self._dropped is not None:
-                    self._dropped(oldest)
+        values = self._values
+        values[scope] = value
+        with suppress(KeyError):  # another thread has forgotten it meanwhile
+            values.move_to_end(scope)
+        if len(values) > self._most:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Drop the oldest scope, and what goes with it: before, so that it never stays alone, and after.
+
+        Meanwhile another thread may write that again, or drop the oldest; then there may be one scope too many for now.
+        """
+        with suppress(KeyError, RuntimeError, StopIteration):
+            if self._dropped is not None:
+                self._dropped(next(iter(self._values)))
+            oldest, _ = self._values.popitem(last=False)
+            if self._dropped is not None:
+                self._dropped(oldest)
 
     def forget(self, scope: Scope) -> None:
-        with self._lock:
-            self._values.pop(scope, None)
+        self._values.pop(scope, None)
 
     def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
+        self._values.clear()
 
     def __len__(self) -> int:
         return len(self._values)

@@ -225,6 +225,13 @@ class TestUsing:
         assert get_next_value("a", nowait=True) == 1
         assert Sequence("a").get_next_values(2, nowait=True) == range(2, 4)
 
+    def test_without_a_name(self) -> None:
+        """Without a name all of them mean the sequence "default"."""
+        assert [get_next_value(), get_next_value("default"), *Sequence().get_next_values(1)] == [1, 2, 3]
+        assert get_last_value() == 3
+        assert delete()
+        assert get_last_value("default") is None
+
     @pytest.mark.parametrize("name", ["", "#a", "x" * 256])
     def test_a_wrong_name(self, name: str) -> None:
         """A name that cannot be a scope is refused."""

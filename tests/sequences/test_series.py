@@ -335,6 +335,14 @@ class TestRefused:
             with pytest.raises(InvalidChange, match=said):
                 series.change_line("atomic", scope, line, **WHO)
 
+    def test_a_line_between_others(self, scope: str) -> None:
+        """A later line begins after all lines before it."""
+        series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        for start, days in ((100, 5), (200, 9)):
+            series.add_line("atomic", scope, Line(start=start, valid_from=TODAY + timedelta(days=days)), **WHO)
+        with pytest.raises(InvalidChange, match=f"it must be after {TODAY + timedelta(days=9)}"):
+            series.add_line("atomic", scope, Line(start=300, valid_from=TODAY + timedelta(days=7)), **WHO)
+
     def test_twice(self, scope: str) -> None:
         """A scope that has lines is not created again, and a place without a line is not changed."""
         series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)

@@ -145,6 +145,10 @@ class TestEveryShape:
             assert stored["title"] == "a"
             assert SEQUENCES[name]["OPTIONS"].get("token_name", "token") in stored
             assert name not in OWN or value_of(name, stored) == told.value
+            key = [*strategies[name].layout.key(scope, told.value).values()]
+            shown = " / ".join(part[kind] for part in key for kind in part)
+            brings = name in OWN or name.startswith("headed-key")  # a part of its key, or all of it
+            assert strategies[name].layout.key_text(scope, told.value) == ("" if brings else shown)
 
     def test_a_repeat(self, name: str, scope: str | None) -> None:
         """A repeat with the same token gets the first value, also from a process that remembers nothing."""

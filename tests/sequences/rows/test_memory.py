@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
 from sequences import dynamodb, put_next
 from sequences.registry import strategies
+from sequences.rows import lru
 from sequences.rows.lru import LRU, SCOPES_REMEMBERED
-from tests.sequences.support import Meeting, remember_at_most
+from tests.attacks.interruptions import Alarm, Interruption, Place, ringing
+from tests.sequences.support import remember_at_most
 
 MANY = 500
 BOUND = 100
@@ -60,6 +65,13 @@ def test_many_scopes(
     strategies.reset()
 
 
+@pytest.fixture
+def alarm() -> Iterator[Alarm]:
+    """An alarm for this test alone."""
+    with ringing() as alarm:
+        yield alarm
+
+
 class TestRecent:
     def test_the_latest_stay(self) -> None:
         """The scopes that were used last are remembered, the others are not."""
@@ -70,13 +82,13 @@ class TestRecent:
         assert len(recent) == 3
 
     def test_the_scope_that_is_dropped_is_handed_on(self) -> None:
-        """`dropped` is called with the scope that makes room, and with no other."""
+        """`dropped` is called with the scope that makes room, before and after it is dropped, and with no other."""
         told: list[object] = []
         recent: LRU[int] = LRU(most=2, dropped=told.append)
         for name in ("a", "b", "a", "c"):
             recent.put(name, 1)
         recent.forget("a")
-        assert told == ["b"]
+        assert told == ["b", "b"]
 
     def test_the_bound_by_default(self) -> None:
         """Unless another bound is given, as many scopes are remembered as the constant says."""
@@ -111,18 +123,62 @@ class TestRecent:
 
     @pytest.mark.parametrize("forget_it", [lambda recent: recent.forget("a"), LRU.clear], ids=["one", "all"])
     def test_forgetting_meanwhile(self, forget_it: Callable[[LRU[int]], None]) -> None:
-        """A thread that forgets a scope, or all, while another one writes comes before or after it, and not between."""
-        recent: LRU[int] = LRU()
-        scope, threads = Meeting("a"), []
+        """Another thread may forget a scope, or all, between any two steps of a write, as a signal's handler may."""
+        found = set()
+        for number in itertools.count(1):
+            recent: LRU[int] = LRU()
+            with Place(number, Interruption(partial(forget_it, recent)), files=(lru.__file__,)) as place:
+                recent.put("a", 1)
+            if not place.reached:
+                break
+            found.add(recent.get("a"))
+        assert found == {1, None}
 
-        def forget() -> None:
-            threads.append(threading.Thread(target=forget_it, args=(recent,)))
-            threads[-1].start()
-            threads[-1].join(0.1)
+    def test_what_another_thread_drops_meanwhile(self) -> None:
+        """Between the two calls of `dropped` another thread may have dropped the scope, and the next oldest goes."""
+        told: list[object] = []
 
-        scope.first = forget
-        recent.put(scope, 1)
-        for thread in threads:
-            thread.join(30)
-        assert threads
-        assert recent.get("a") is None
+        def dropped(scope: object) -> None:
+            told.append(scope)
+            if len(told) == 1:
+                recent.forget(scope)  # type: ignore[arg-type]
+
+        recent: LRU[int] = LRU(most=2, dropped=dropped)
+        for name in ("a", "b", "c"):
+            recent.put(name, 1)
+        assert told == ["a", "b"]
+        assert [recent.get(name) for name in "abc"] == [None, None, 1]
+
+    def test_many_threads(self) -> None:
+        """Threads that write, read and forget at the same time meet no error, and no more is kept than the bound."""
+        recent: LRU[int] = LRU(most=5, dropped=lambda _: None)
+
+        def use(number: int) -> None:
+            for n in range(3000):
+                recent.put(f"{(n * number) % 17}", n)
+                recent.get(f"{n % 17}")
+                recent.forget(f"{(n + number) % 17}")
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(use, range(1, 9)))
+        recent.put("the last", 1)
+        recent.put("and one more", 1)
+        assert len(recent) <= 5
+
+    def test_an_interrupted_write_keeps_nobody_waiting(self, alarm: Alarm) -> None:
+        """A signal's handler may wait for another thread that writes, wherever it interrupts a write."""
+        recent: LRU[int] = LRU(most=1, dropped=lambda _: None)
+
+        def write_elsewhere() -> None:
+            writer = threading.Thread(target=recent.put, args=("b", 2), daemon=True)
+            writer.start()
+            writer.join(20)
+            assert not writer.is_alive()
+
+        for number in itertools.count(1):
+            place = Place(number, Interruption(write_elsewhere), files=(lru.__file__,))
+            with alarm.within(30), place:
+                recent.put("a", 1)
+            if not place.reached:
+                break
+        assert number > 3

@@ -17,7 +17,7 @@ from sequences.changes import advance
 from sequences.commit.requests import Pending
 from sequences.dynamodb import marshal
 from sequences.exceptions import NotWritten, SequenceUnavailable
-from sequences.rates import DAYS, Rates, rates_of, usage_of
+from sequences.rates import DAYS, HOURS, Rates, rates_of, usage_of
 from sequences.registry import strategies
 from sequences.rows.course import course_of_items, further_probes, moment_of
 from sequences.rows.tallies import TallyMemory, tallies_in
@@ -243,6 +243,13 @@ class TestCounters:
             None,
             None,
         )
+
+    @pytest.mark.parametrize("by_hour", [True, False])
+    def test_hours_are_told_if_wanted(self, install: Install, by_hour: bool) -> None:
+        """The rates of the last hours are there for a caller that asks for them, and for no other."""
+        install("atomic", wall=Clock(NOON))
+        (told,) = rates_of("atomic", [Counter(sequence="atomic", scope="new", last_value=None)], by_hour=by_hour)
+        assert len(told.hours) == (HOURS if by_hour else 0)
 
     @pytest.mark.parametrize("name", LISTED)
     def test_skipped_numbers_do_not_count(self, name: str, scope: str, install: Install) -> None:
