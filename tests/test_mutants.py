@@ -251,6 +251,9 @@ def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         def tests_of(self, file: str, line: int) -> tuple[str, ...]:
             return (OWN,)
 
+        def runs_once(self, file: str, line: int) -> bool:
+            return False
+
     def killer(copy: Copy, narrow: bool = False) -> str:
         monkeypatch.setattr(mutants, "Covering", OwnAlone)
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
@@ -287,13 +290,13 @@ class TestMeeting:
         assert [suite for _, suite in copy.met] == [(OWN,)]
 
     def test_what_nothing_runs(self, mutation: Mutation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        """A mutant whose line no test runs, or only before the tests, meets those of imports."""
+        """A mutant whose line no test runs, or only before the tests, meets those of its room."""
         copy = Played([""], [])
         monkeypatch.setattr(mutants, "RESULTS", tmp_path / "results.jsonl")
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
         monkeypatch.setattr(mutants, "Covering", lambda: Covering(tmp_path / "nothing"))
         assert killers([mutation], 1, narrow=True) == {mutation: ""}
-        assert [suite for _, suite in copy.met] == [mutants.IMPORTS]
+        assert [suite for _, suite in copy.met] == [("tests/sequences",)]
 
     def test_a_test_is_proved_once(self, mutation: Mutation) -> None:
         """A test that has passed without a mutant is believed when it kills another one."""

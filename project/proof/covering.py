@@ -36,7 +36,7 @@ MEASURED = (
 NOT_MEASURED = {"tests/attacks/test_put_in_put.py", "tests/attacks/test_time_limits.py"}
 COVERED = ["sequences/*", "tickets/*", "project/worker.py"]
 MOST_OF_LINE, MOST_OF_MODULE = 120, 30  # so many tests
-FEW = 4  # tests run a line that runs once in a process, as at the import: all tests of the module may rest on it
+PROCESSES = 4
 BEGAN = "COVERING_BEGAN"
 
 
@@ -56,7 +56,7 @@ def measure() -> None:
     if changed := [file for file in _test_files() if file not in measured]:
         print(f"Measuring which lines the tests of {len(changed)} files run ...", file=sys.stderr)
         FOLDER.mkdir(parents=True, exist_ok=True)
-        options = ["-p", "project.proof.covering", "-n", f"{FEW}", "--dist", "loadfile", "-q", "--timeout=600"]
+        options = ["-p", "project.proof.covering", "-n", f"{PROCESSES}", "--dist", "loadfile", "-q", "--timeout=600"]
         command = [sys.executable, "-m", "pytest", *options, *changed]
         subprocess.run(command, cwd=paths.ROOT, env={**os.environ, BEGAN: f"{time.time()}"}, stdout=2, check=False)
 
@@ -96,6 +96,11 @@ class Covering:
         """The test files that have not changed since."""
         return {test.partition("::")[0] for test in self._tests}
 
+    def runs_once(self, file: str, line: int) -> bool:
+        """Whether a line runs once in a process at most, as one at the import: then no test is known to rest on it."""
+        lines = self._lines[file]
+        return len(lines[line] | lines[0]) <= PROCESSES
+
     def tests_of(self, file: str, line: int) -> tuple[str, ...]:
         """Those of the file that is named after the module, and those that run the line, and some of its module.
 
@@ -107,8 +112,7 @@ class Covering:
         focused = sorted(every, key=lambda test: (-self._ran[test][file] / self._ran[test].total(), test))
         running = _in_turn([test for test in focused if test in lines[line] | lines[0]])
         named = [test for test in focused if f"/test_{Path(file).stem}.py::" in test]
-        most = MOST_OF_MODULE if len(running) > FEW else MOST_OF_LINE
-        chosen = dict.fromkeys(named[:MOST_OF_LINE] + running[:MOST_OF_LINE] + _in_turn(focused)[:most])
+        chosen = dict.fromkeys(named[:MOST_OF_LINE] + running[:MOST_OF_LINE] + focused[:MOST_OF_MODULE])
         return tuple(chain(*_by_file(chosen).values()))
 
 

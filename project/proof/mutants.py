@@ -56,7 +56,6 @@ NOT_MUTATED = re.compile(
     r"|tickets/((?!api)\w+/)?(project_views|views|pages|error_pages)\.py$"
 )
 FLAGS = ("tests/test_docs.py",)  # checks the flags of each strategy against the tables in the docs
-IMPORTS = ("tests/sequences/testing/test_imports.py",)  # where all lines of a module run at its import: no test is seen
 
 
 @dataclass(frozen=True)
@@ -99,9 +98,16 @@ def core() -> list[str]:
 
 
 def own_tests(mutation: Mutation, covering: Covering) -> Suite:
-    """The tests that run first on a mutant: those that run its line, and little else."""
+    """The tests that run first on a mutant: those that run its line, and little else; at an import those of its room."""
     found = covering.tests_of(mutation.file, mutation.number)
-    return Suite((*(found or IMPORTS), *(FLAGS if "/strategies/" in mutation.file else ())))
+    room = (_room(mutation.file),) if covering.runs_once(mutation.file, mutation.number) else ()
+    return Suite((*found, *room, *(FLAGS if "/strategies/" in mutation.file else ())))
+
+
+def _room(file: str) -> str:
+    """The folder of tests for a module: that of its own folder, or of the nearest one above."""
+    folders = (Path("tests") / folder for folder in Path(file).parents)
+    return next(folder.as_posix() for folder in folders if (paths.ROOT / folder).is_dir())
 
 
 def judgements(text: str) -> dict[Name, str]:
