@@ -69,7 +69,7 @@ class TestChoosing:
         assert Covering(folder).tests_of("sequences/three.py", 1) == ()
 
     def test_a_line_that_runs_once(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One that runs at the import is run by at most one test of each process; in a changed module all may run it."""
+        """At most one test of each process runs a line of an import; in a changed module all may run it."""
         monkeypatch.setattr(covering, "PROCESSES", 1)
         assert [Covering(folder).runs_once(MODULE, line) for line in (1, 2, 9)] == [True, False, True]
         os.utime(folder / MODULE, (BEGAN + 1, BEGAN + 1))

@@ -98,7 +98,7 @@ def core() -> list[str]:
 
 
 def own_tests(mutation: Mutation, covering: Covering) -> Suite:
-    """The tests that run first on a mutant: those that run its line, and little else; at an import those of its room."""
+    """The tests that run first on a mutant: those that run its line, and little else; or those of its room."""
     found = covering.tests_of(mutation.file, mutation.number)
     room = (_room(mutation.file),) if covering.runs_once(mutation.file, mutation.number) else ()
     return Suite((*found, *room, *(FLAGS if "/strategies/" in mutation.file else ())))

@@ -317,6 +317,15 @@ WRONG: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "atomic.AtomicCounter",
         {"key_types": ["N", "N"], "partition": "{scope}", "counter_table": "sequence_items"},
     ),
+    "counter_table ": (
+        "atomic.AtomicCounter",
+        {
+            "key_types": ["N", "N"],
+            "partition": "{scope}",
+            "counter_table": "sequence_items",
+            "marker_table": "marks",
+        },
+    ),
 }
 
 

@@ -56,6 +56,15 @@ def limited(db: None, settings: Settings) -> Settings:
     return settings
 
 
+def test_the_first_free_place_is_claimed(settings: Settings) -> None:
+    """The places that others have count as taken, also one that another process takes at the same moment."""
+    settings.CACHES = in_memory()
+    cache.add("c", True)
+    assert throttles._claim("abcde", {"a": True}, True, 60) == ("b", 3)
+    assert throttles._claim("abcde", {"a": True, "b": True}, True, 60) == ("d", 1)
+    assert throttles._claim("ab", {"a": True, "b": True}, True, 60) == ("", 0)
+
+
 def counts(name: str, caller: str, requests: int) -> int:
     """How many of these requests are allowed."""
     verdicts = [take(name, caller) for _ in range(requests)]
