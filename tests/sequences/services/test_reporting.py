@@ -18,6 +18,8 @@ from sequences import (
 )
 from sequences.commit.requests import Pending, ReserveRequest
 from sequences.exceptions import IdempotencyMismatch, SequenceExhausted
+from sequences.registry import strategies
+from sequences.rows.spent import Spent
 from sequences.services.reporting import _answers
 from tests.sequences.support import wait_until
 
@@ -60,6 +62,17 @@ def test_an_error_for_operators_is_one_line(
         "levelname": "ERROR",
     }
     assert error.value.logged
+
+
+def test_what_numbers_really_cost(configured: str, scope: str) -> None:
+    """The units of each number that was stored count, those of a repeat do not."""
+    spent = strategies["sort-key"].spent = Spent()
+    told = [put_next("sort-key", {}, scope=scope, idempotency_token=token) for token in ("one", "two", "two")]
+    assert (spent.numbers, spent.write, spent.read) == (
+        2,
+        sum(one.write_units for one in told[:2]),
+        sum(one.read_units for one in told[:2]),
+    )
 
 
 def test_a_callers_own_mistake_is_no_line(configured: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:

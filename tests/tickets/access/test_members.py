@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -124,12 +125,11 @@ class TestMembers:
     def test_a_change_that_loses_every_race_is_refused(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         """A change ends, however often others are faster, and says that somebody else has changed the project."""
 
-        def lose(*_: Any, **__: Any) -> None:
-            raise ProjectChanged("ABC", "ABC")
-
-        monkeypatch.setattr(store.members, "change_members", lose)
+        lost = Mock(side_effect=ProjectChanged("ABC", "ABC"))
+        monkeypatch.setattr(store.members, "change_members", lost)
         with pytest.raises(ProjectChanged):
             set_member("ABC", "stranger", role="reader", by="owner")
+        assert lost.call_count == service.MOST_RACES
 
     @pytest.mark.needs_engine
     @pytest.mark.parametrize("tokens", [True, False])
