@@ -296,7 +296,7 @@ class TestMeeting:
         monkeypatch.setattr(mutants, "Copy", lambda folder: copy)
         monkeypatch.setattr(mutants, "Covering", lambda: Covering(tmp_path / "nothing"))
         assert killers([mutation], 1, narrow=True) == {mutation: ""}
-        assert [suite for _, suite in copy.met] == [("tests/sequences",)]
+        assert [suite for _, suite in copy.met] == [(OWN,)]
 
     def test_a_test_is_proved_once(self, mutation: Mutation) -> None:
         """A test that has passed without a mutant is believed when it kills another one."""

@@ -37,7 +37,7 @@ class LayoutOptions:
     own_keys: bool
     text_name: str | None = None
     digest_name: str | None = None
-    in_periods: bool = False
+    in_periods: bool
     indexes: Indexes = field(default_factory=dict)
 
     def __post_init__(self) -> None:

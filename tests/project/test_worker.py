@@ -186,7 +186,8 @@ class TestServer:
         connection.socket.sendall(sent)
         answered, headers, content = connection.answer()
         assert (answered, headers["content-type"]) == (status, "application/problem+json")
-        assert json.loads(content)["status"] == status
+        problem = json.loads(content)
+        assert (problem["type"], problem["status"]) == ("about:blank", status)
         assert connection.closed
 
     def test_a_hang_up_is_refused(self, stack: Stack) -> None:

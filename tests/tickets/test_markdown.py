@@ -196,6 +196,12 @@ def test_tables_of_a_page_have_bounded_cells() -> None:
     assert Read(html).text.count("x") == 2_000
 
 
+def test_cells_are_counted_wherever_a_table_begins() -> None:
+    """A table takes its own cells of what a page may have, and not those of the lines before it."""
+    table = "|" + "a|" * 10 + "\n|" + "-|" * 10 + "\n" + "x\n" * 10
+    assert html_of("a line\n\n" * 5000 + f"{table}\nand\n\n{table}").count("<td") == 2 * 10 * 10
+
+
 def lines_run(text: str) -> int:
     """How many lines of Python it takes to show a text."""
     lines = 0

@@ -72,4 +72,5 @@ def test_monitors_are_not_counted(book: Book, client: Client, monkeypatch: pytes
     monkeypatch.setattr(settings, "METRICS_TOKEN", "secret")
     client.get("/healthz")
     assert client.get("/metrics").status_code == 401
+    assert client.get("/metrics", headers={"Authorization": "Bearer secret"}).status_code == 200
     assert book.amounts == {}

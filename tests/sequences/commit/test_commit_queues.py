@@ -931,6 +931,22 @@ class TestCrashes:
             assert isinstance(house.put(f"after the {name} one").answer, Allocation)
             assert house.queues._queues == {}
 
+    def test_a_leader_that_is_replaced_while_it_prepares(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What a leader prepared when another has taken over is not sent, and not left for the other to send."""
+        leader = Waiter([wanted("a")], house.deadline())
+        queue, prepare = Queue(leader), house.ledger.prepare
+        working, batch = Leader(house.ledger, "s", queue, threading.Lock()), queue.batch
+
+        def replaced(*given: Any) -> PreparedWrite:
+            write = prepare(*given)
+            queue.batch = Batch([leader])
+            return write
+
+        monkeypatch.setattr(house.ledger, "prepare", replaced)
+        working.run()
+        assert house.line.requests == []
+        assert batch.write is None
+
     @pytest.mark.parametrize("gone", [False, True])
     def test_who_was_given_up_for_lost(self, house: House, gone: bool) -> None:
         """A leader that comes back after another took over does not know the outcome of its write."""

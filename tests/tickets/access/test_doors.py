@@ -9,13 +9,16 @@ from enum import Enum
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
-from rest_framework.test import APIClient
+from rest_framework.test import APIClient, APIRequestFactory, force_authenticate
+from rest_framework.views import APIView
 
 from tests.tickets.access.conftest import PEOPLE
 from tickets.access import members
 from tickets.addresses import ANY_SPELLING
+from tickets.api.permissions import Door
 from tickets.api.reference import reference
 from tickets.types import Project, Role, TicketKey
 
@@ -244,6 +247,15 @@ def give_role(user: str, project: str) -> None:
 
     User.objects.get_or_create(username=user)
     members.set_member(project, user, role="reader", by="owner")
+
+
+def test_a_view_without_a_declaration_is_closed(ann: User) -> None:
+    """A view that does not say what it takes lets nobody in, and the answer says why."""
+    view = APIView.as_view(permission_classes=[Door])
+    request = APIRequestFactory().get("/")
+    force_authenticate(request, ann)
+    answer = view(request)
+    assert (answer.status_code, "`needs`" in str(answer.data)) == (403, True)
 
 
 def test_the_page_of_the_api_says_what_each_operation_takes() -> None:
