@@ -255,7 +255,7 @@ def test_a_view_without_a_declaration_is_closed(ann: User) -> None:
     request = APIRequestFactory().get("/")
     force_authenticate(request, ann)
     answer = view(request)
-    assert (answer.status_code, "`needs`" in str(answer.data)) == (403, True)
+    assert (answer.status_code, b"`needs`" in answer.content) == (403, True)
 
 
 def test_the_page_of_the_api_says_what_each_operation_takes() -> None:
