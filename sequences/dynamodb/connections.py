@@ -187,11 +187,8 @@ class _Lean:
     def urlopen(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
         pool: Any = self
         special = pool.proxy or options.get("chunked") or options.get("timeout") or not isinstance(body, bytes)
-        request = (
-            request_text(method, url, host_header(pool.scheme, pool.host, pool.port), headers, body)
-            if not special
-            else None
-        )
+        host = host_header(pool.scheme, pool.host, pool.port)
+        request = request_text(method, url, host, headers, body) if not special else None
         if request is None:
             return super().urlopen(method, url, body, headers, **options)  # type: ignore[misc]
         try:

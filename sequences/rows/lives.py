@@ -120,8 +120,9 @@ class TableLives:
 
     def _bind(self, send: Send) -> None:
         lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self._client) for schema in self.schemas])
-        others = lives != self.current and self._goes_on_in(lives)
+        others = False
         if lives != self._sound:
+            others = self._goes_on_in(lives)
             self._require_sound(lives)
         self._rules.require(send, anew=others)
 

@@ -265,16 +265,18 @@ class TestForgetting:
         look_up(lives, "first")
         assert forgotten == []
 
-    def test_two_threads(self, lives: TableLives, forgotten: list[str]) -> None:
+    @pytest.mark.parametrize("time", [1, 2])
+    def test_two_threads(self, lives: TableLives, forgotten: list[str], time: int) -> None:
         """A thread that finds another life while one forgets waits for it, and does not forget once more."""
         other = threading.Thread(target=look_up, args=(lives, "second"))
         note = lives._forget
 
         def forget() -> None:
             note()
-            if len(forgotten) == 1:
+            if len(forgotten) == time:
                 other.start()
                 other.join(0.1)
+                assert other.is_alive()
 
         lives._forget = forget
         look_up(lives, "second")
