@@ -268,7 +268,7 @@ class TestForgetting:
     @pytest.mark.parametrize("time", [1, 2])
     def test_two_threads(self, lives: TableLives, forgotten: list[str], time: int) -> None:
         """A thread that finds another life while one forgets waits for it, and does not forget once more."""
-        other = threading.Thread(target=look_up, args=(lives, "second"))
+        other = threading.Thread(target=lives.bind, args=(Mock(side_effect=AssertionError("it is known")),))
         note = lives._forget
 
         def forget() -> None:
