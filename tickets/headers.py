@@ -4,13 +4,14 @@ The policy of pages is CONTENT_SECURITY_POLICY. A view that needs another one ha
 that needs a stronger `Cache-Control` sets it.
 """
 
-from csp.middleware import CSPMiddleware, PolicyParts
+from csp.constants import HEADER
+from csp.middleware import CSPMiddleware
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 # What is no page loads nothing, even if somebody opens it as one.
-DATA = {"default-src": ["'none'"], "frame-ancestors": ["'none'"]}
+DATA = "default-src 'none'; frame-ancestors 'none'"
 # There is no word for "all": these are the features that browsers let a page use without a question, or ask people for.
 FEATURES = (
     "accelerometer", "autoplay", "browsing-topics", "camera", "clipboard-read",
@@ -32,21 +33,15 @@ class Headers(CSPMiddleware):
         """Add what the answer does not say itself."""
         if isinstance(response, FileResponse):
             return response
-        if is_page(response):
-            response.setdefault("Permissions-Policy", PERMISSIONS)
-            patch_vary_headers(response, ("HX-Request",))  # htmx gets a page without what surrounds its content
         if request.path.startswith("/api/"):
             patch_vary_headers(response, ("Authorization", "Accept"))  # Cookie is there if the session was asked
         response.setdefault("Cache-Control", ASK_AGAIN)
-        return super().process_response(request, response)
-
-    def get_policy_parts(
-        self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
-    ) -> PolicyParts:
-        """The policy of pages with what its view adds, or the policy of data."""
         if not is_page(response):
-            return PolicyParts(config=DATA)
-        return super().get_policy_parts(request, response, report_only)
+            response.setdefault(HEADER, DATA)
+            return response
+        response.setdefault("Permissions-Policy", PERMISSIONS)
+        patch_vary_headers(response, ("HX-Request",))  # htmx gets a page without what surrounds its content
+        return super().process_response(request, response)
 
 
 def is_page(response: HttpResponseBase) -> bool:
