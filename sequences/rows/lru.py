@@ -24,7 +24,7 @@ class LRU(Generic[V]):
     in here, and wait for another thread that writes, too.
     """
 
-    def __init__(self, most: int = SCOPES_REMEMBERED, *, dropped: Callable[[Scope], object] | None = None) -> None:
+    def __init__(self, most: int = SCOPES_REMEMBERED, *, dropped: Callable[[Scope], object] = lambda _: None) -> None:
         self._most = most
         self._dropped = dropped
         self._values: OrderedDict[Scope, V] = OrderedDict()
@@ -37,20 +37,18 @@ class LRU(Generic[V]):
         values[scope] = value
         with suppress(KeyError):  # another thread has forgotten it meanwhile
             values.move_to_end(scope)
-        if len(values) > self._most:
+        while len(values) > self._most:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
         """Drop the oldest scope, and what goes with it: before, so that it never stays alone, and after.
 
-        Meanwhile another thread may write that again, or drop the oldest; then there may be one scope too many for now.
+        Meanwhile another thread may write that again, or drop the oldest.
         """
         with suppress(KeyError, RuntimeError, StopIteration):
-            if self._dropped is not None:
-                self._dropped(next(iter(self._values)))
+            self._dropped(next(iter(self._values)))
             oldest, _ = self._values.popitem(last=False)
-            if self._dropped is not None:
-                self._dropped(oldest)
+            self._dropped(oldest)
 
     def forget(self, scope: Scope) -> None:
         self._values.pop(scope, None)

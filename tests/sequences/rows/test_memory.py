@@ -149,6 +149,13 @@ class TestRecent:
         assert told == ["a", "b"]
         assert [recent.get(name) for name in "abc"] == [None, None, 1]
 
+    def test_what_is_too_much_goes(self) -> None:
+        """What threads that met have left beyond the bound goes with the next write."""
+        recent: LRU[int] = LRU(most=2)
+        recent._values.update({f"{n}": n for n in range(5)})
+        recent.put("the last", 1)
+        assert [*recent._values] == ["4", "the last"]
+
     def test_many_threads(self) -> None:
         """Threads that write, read and forget at the same time meet no error, and no more is kept than the bound."""
         recent: LRU[int] = LRU(most=5, dropped=lambda _: None)
@@ -162,7 +169,6 @@ class TestRecent:
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(use, range(1, 9)))
         recent.put("the last", 1)
-        recent.put("and one more", 1)
         assert len(recent) <= 5
 
     def test_an_interrupted_write_keeps_nobody_waiting(self, alarm: Alarm) -> None:
