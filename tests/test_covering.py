@@ -69,11 +69,12 @@ class TestChoosing:
         assert Covering(folder).tests_of("sequences/three.py", 1) == ()
 
     def test_a_line_that_runs_once(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """At most one test of each process runs a line of an import; in a changed module all may run it."""
+        """At most one test of each process runs a line of an import: all tests of its room may rest on it."""
         monkeypatch.setattr(covering, "PROCESSES", 1)
-        assert [Covering(folder).runs_once(MODULE, line) for line in (1, 2, 9)] == [True, False, True]
+        room = tuple(test.partition("::")[0] for test in (FIRST, SECOND))
+        assert [Covering(folder).room_of(MODULE, line) for line in (1, 2, 9)] == [room, (), room]
         os.utime(folder / MODULE, (BEGAN + 1, BEGAN + 1))
-        assert not Covering(folder).runs_once(MODULE, 9)
+        assert Covering(folder).room_of(MODULE, 9) == ()
 
     def test_a_module_that_has_changed(self, folder: Path) -> None:
         """Nobody knows its lines any more: every test of it counts."""

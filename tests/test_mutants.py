@@ -251,8 +251,8 @@ def killer(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         def tests_of(self, file: str, line: int) -> tuple[str, ...]:
             return (OWN,)
 
-        def runs_once(self, file: str, line: int) -> bool:
-            return False
+        def room_of(self, file: str, line: int) -> tuple[str, ...]:
+            return ()
 
     def killer(copy: Copy, narrow: bool = False) -> str:
         monkeypatch.setattr(mutants, "Covering", OwnAlone)

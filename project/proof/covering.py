@@ -96,10 +96,17 @@ class Covering:
         """The test files that have not changed since."""
         return {test.partition("::")[0] for test in self._tests}
 
-    def runs_once(self, file: str, line: int) -> bool:
-        """Whether a line runs once in a process at most, as one at the import: then no test is known to rest on it."""
+    def room_of(self, file: str, line: int) -> tuple[str, ...]:
+        """Of a line that runs once in a process at most, as one at the import: all tests for modules of its folder.
+
+        No test is known to rest on such a line. Where its folder has no tests, it is those of the nearest one above.
+        """
         lines = self._lines[file]
-        return len(lines[line] | lines[0]) <= PROCESSES
+        if len(lines[line] | lines[0]) > PROCESSES:
+            return ()
+        folders = (paths.ROOT / "tests" / folder for folder in Path(file).parents)
+        found = sorted(next(folder for folder in folders if folder.is_dir()).glob("test_*.py"))
+        return tuple(path.relative_to(paths.ROOT).as_posix() for path in found)
 
     def tests_of(self, file: str, line: int) -> tuple[str, ...]:
         """Those of the file that is named after the module, and those that run the line, and some of its module.

@@ -99,16 +99,9 @@ def core() -> list[str]:
 
 def own_tests(mutation: Mutation, covering: Covering) -> Suite:
     """The tests that run first on a mutant: those that run its line, and little else; or those of its room."""
-    found = covering.tests_of(mutation.file, mutation.number)
-    room = _room(mutation.file) if covering.runs_once(mutation.file, mutation.number) else ()
-    return Suite((*found, *room, *(FLAGS if "/strategies/" in mutation.file else ())))
-
-
-def _room(file: str) -> Iterator[str]:
-    """The tests for modules of its folder; where they have no folder, those in the nearest one above."""
-    folders = (paths.ROOT / "tests" / folder for folder in Path(file).parents)
-    found = sorted(next(folder for folder in folders if folder.is_dir()).glob("test_*.py"))
-    return (path.relative_to(paths.ROOT).as_posix() for path in found)
+    line = mutation.file, mutation.number
+    flags = FLAGS if "/strategies/" in mutation.file else ()
+    return Suite((*covering.tests_of(*line), *covering.room_of(*line), *flags))
 
 
 def judgements(text: str) -> dict[Name, str]:

@@ -38,7 +38,7 @@ class DayKeyAuth:
         added = {"X-Amz-Date": stamp}
         if token := self._auth.credentials.token:
             added["X-Amz-Security-Token"] = token
-        signed = headers | {"host": _host(request.url)} | {name.lower(): value for name, value in added.items()}
+        signed = headers | {name.lower(): value for name, value in added.items()}
         added["Authorization"] = self._authorization(stamp, signed, request.data)
         for name, value in added.items():
             request.headers[name] = value
@@ -67,7 +67,7 @@ def with_day_key(get_auth: Callable[..., Any]) -> Callable[..., Any]:
 def _plain_headers(request: Any) -> dict[str, str] | None:
     """The headers to sign, in lower case; None if an event's handler made the request a special one."""
     pairs = [(name.lower(), value) for name, value in request.headers.items()]
-    headers, context = dict(pairs), request.context
+    headers, context, host = dict(pairs), request.context, _host(request.url)
     plain = (
         len(headers) == len(pairs)
         and _SPECIAL.isdisjoint(headers)
@@ -75,9 +75,9 @@ def _plain_headers(request: Any) -> dict[str, str] | None:
         and (request.method, request.params, type(request.data)) == ("POST", {}, bytes)
         and context.get("payload_signing_enabled", True)
         and "checksum" not in context
-        and _host(request.url)
+        and host
     )
-    return {name: value for name, value in pairs if name not in _UNSIGNED} if plain else None
+    return {"host": host} | {name: value for name, value in pairs if name not in _UNSIGNED} if plain else None
 
 
 @lru_cache(64)

@@ -49,7 +49,7 @@ def put_request(
         request.more = tuple((wire, checks.own_key(wire)) for wire in map(_wire, more))
         request.count += len(request.more)
         request.size += sum(item_size(wire) for wire, _ in request.more)
-    wires = [wire, *(one for one, _ in request.more)]
+    wires = [one for one, _ in request.items]
     if any(map(has_blanks, wires)):
         request.has_blanks = True
         for one in wires:

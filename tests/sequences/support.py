@@ -363,6 +363,37 @@ def set_counter(name: str, scope: Scope, **fields: object) -> None:
     dynamodb.call("put_item", {"TableName": counter_of(name).table, "Item": item})
 
 
+class Backup:
+    """The rows of a scope at one moment: its items, its markers, and its counter if it has one."""
+
+    def __init__(self, name: str, scope: str) -> None:
+        strategy = strategies[name]
+        partitions = (strategy.layout.partition(scope), strategy.markers.partition(scope))
+        self._collections = [(strategy.schema.table, partition) for partition in partitions]
+        self._counter = strategy.counter and (strategy.counter.table, strategy.counter.key(scope))
+        self._rows = list(self._now())
+
+    def _now(self) -> Any:
+        for table, partition in self._collections:
+            request = {
+                "TableName": table,
+                "KeyConditionExpression": "pk = :pk",
+                "ExpressionAttributeValues": {":pk": {"S": partition}},
+            }
+            yield from ((table, ("pk", "sk"), row) for row in dynamodb.call("query", request)["Items"])
+        if self._counter:
+            table, key = self._counter
+            row = dynamodb.call("get_item", {"TableName": table, "Key": key, "ConsistentRead": True}).get("Item")
+            yield from [(table, tuple(key), row)] if row else []
+
+    def restore(self) -> None:
+        """Let the tables, which stay the same ones, have these rows again, and no others."""
+        for table, names, row in list(self._now()):
+            dynamodb.call("delete_item", {"TableName": table, "Key": {name: row[name] for name in names}})
+        for table, _, row in self._rows:
+            dynamodb.call("put_item", {"TableName": table, "Item": row})
+
+
 def delete_counter(name: str, scope: str | None) -> None:
     """Delete a counter by hand."""
     counter = counter_of(name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sequences import changes, dynamodb, put_next
+from sequences import changes, put_next
 from sequences.commit import host_memory
 from sequences.exceptions import InvalidItem, SequenceFrozen, SequenceWentBack
 from sequences.ops.scope_report import look_at, trouble_of
@@ -22,6 +22,7 @@ from tests.sequences.support import (
     COUNTERS,
     SORT_KEYS,
     STEPPING,
+    Backup,
     Clock,
     Processes,
     Wire,
@@ -39,37 +40,6 @@ EVERY = [*COUNTERS, *SORT_KEYS, *STEPPING]
 MORE = 40  # more than a process holds in its blocks
 every_strategy = pytest.mark.parametrize("name", EVERY)
 sort_keys = pytest.mark.parametrize("name", list(SORT_KEYS))
-
-
-class Backup:
-    """The rows of a scope at one moment: its items, its markers, and its counter if it has one."""
-
-    def __init__(self, name: str, scope: str) -> None:
-        strategy = strategies[name]
-        partitions = (strategy.layout.partition(scope), strategy.markers.partition(scope))
-        self._collections = [(strategy.schema.table, partition) for partition in partitions]
-        self._counter = strategy.counter and (strategy.counter.table, strategy.counter.key(scope))
-        self._rows = list(self._now())
-
-    def _now(self) -> Any:
-        for table, partition in self._collections:
-            request = {
-                "TableName": table,
-                "KeyConditionExpression": "pk = :pk",
-                "ExpressionAttributeValues": {":pk": {"S": partition}},
-            }
-            yield from ((table, ("pk", "sk"), row) for row in dynamodb.call("query", request)["Items"])
-        if self._counter:
-            table, key = self._counter
-            row = dynamodb.call("get_item", {"TableName": table, "Key": key, "ConsistentRead": True}).get("Item")
-            yield from [(table, tuple(key), row)] if row else []
-
-    def restore(self) -> None:
-        """Let the tables, which stay the same ones, have these rows again, and no others."""
-        for table, names, row in list(self._now()):
-            dynamodb.call("delete_item", {"TableName": table, "Key": {name: row[name] for name in names}})
-        for table, _, row in self._rows:
-            dynamodb.call("put_item", {"TableName": table, "Item": row})
 
 
 def delete_newest(name: str, scope: str, count: int) -> None:

@@ -25,7 +25,7 @@ from sequences.strategies.given_back import MOST_RANGES
 from sequences.strategies.optimistic import OptimisticCounter
 from sequences.testing.callers import take_some
 from sequences.testing.embedded import Engine
-from tests.sequences.support import Clock, Processes, Wire, read_counter, set_counter, wait_until
+from tests.sequences.support import Backup, Clock, Processes, Wire, read_counter, set_counter, wait_until
 
 pytestmark = [pytest.mark.usefixtures("configured"), pytest.mark.needs_engine]
 
@@ -228,13 +228,11 @@ class TestFaults:
     def test_a_process_that_begins_with_a_restored_row(self, begin: Begin, scope: str) -> None:
         """A process that begins after the restore refuses, too: its host knows what was handed out since."""
         stop_after(begin, scope, 3)
-        before = read_counter("block", scope)
+        backup = Backup("block", scope)
         taker = begin()
         assert take_some("block", scope, 4) == [4, 5, 6, 7]
         wait_until(lambda: all(fetch.done for fetch in taker._fetches))
-        set_counter(
-            "block", scope, **{name: value for name, value in before.items() if name not in ("sequence", "scope")}
-        )
+        backup.restore()
         with pytest.raises(SequenceWentBack):
             begin().next_value(scope)
 
