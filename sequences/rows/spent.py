@@ -23,5 +23,5 @@ class Spent:
 
     @property
     def each(self) -> tuple[float, float]:
-        """The write and the read units of one number."""
-        return self.write / (self.numbers or 1), self.read / (self.numbers or 1)
+        """The write and the read units of one number, once there is any."""
+        return self.write / self.numbers, self.read / self.numbers
