@@ -41,10 +41,10 @@ class TableRequirements:
     client: str
     tables: tuple[str, ...]
     needs_transactions: bool
-    region: str = ""
-    home_region: str = ""
-    striped: bool = False
-    accepted: frozenset[str] = frozenset()
+    region: str
+    home_region: str
+    striped: bool
+    accepted: frozenset[str]
 
     @property
     def is_elsewhere(self) -> bool:
@@ -113,9 +113,12 @@ def _agreeing_later(needs: TableRequirements, copies: Copies) -> Soundness:
         reason = f"Only {needs.home_region} writes it, and conditions are checked there. Other Regions read it later."
         return Soundness(verdict=Verdict.GOOD, found=found, reason=reason)
     if needs.striped:
-        reason = "Each Region gives numbers of its own. A repeat must come to the Region of the first request: another "
-        reason += "one may not know its idempotency token yet, and stores it a second time, under another number."
-        return Soundness(verdict=Verdict.GOOD, found=found, reason=reason)
+        return Soundness(
+            verdict=Verdict.GOOD,
+            found=found,
+            reason="Each Region gives numbers of its own. A repeat must come to the Region of the first request: "
+            "another one may not know its idempotency token yet, and stores it a second time, under another number.",
+        )
     return _unless_accepted(
         needs,
         SAME_NUMBER,
@@ -143,7 +146,7 @@ def _without_transactions(needs: TableRequirements, copies: Copies) -> Soundness
             ),
         )
     if NO_TRANSACTIONS in needs.accepted:
-        return _accepted(NO_TRANSACTIONS, Soundness(verdict=Verdict.UNSOUND, found=copies.told, reason=""))
+        return _accepted(NO_TRANSACTIONS, copies.told)
     return Soundness(
         verdict=Verdict.CAREFUL,
         found=copies.told,
@@ -156,16 +159,16 @@ def _without_transactions(needs: TableRequirements, copies: Copies) -> Soundness
 
 def _unless_accepted(needs: TableRequirements, risk: str, refusal: Soundness) -> Soundness:
     if risk in needs.accepted:
-        return _accepted(risk, refusal)
+        return _accepted(risk, refusal.found, refusal.remedy)
     advice = f"{refusal.remedy} If you know better, add {risk!r} to its ACCEPT."
     return replace(refusal, remedy=advice)
 
 
-def _accepted(risk: str, refusal: Soundness) -> Soundness:
+def _accepted(risk: str, found: str, remedy: str = "") -> Soundness:
     """What would be refused, but for ACCEPT."""
-    return replace(
-        refusal,
+    return Soundness(
         verdict=Verdict.CAREFUL,
+        found=found,
         reason=f"ACCEPT takes the risk {risk!r}: {RISKS[risk]}.",
-        remedy=f"Take it out of ACCEPT as soon as it is mended. {refusal.remedy}".strip(),
+        remedy=f"Take it out of ACCEPT as soon as it is mended. {remedy}".strip(),
     )

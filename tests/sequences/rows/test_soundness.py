@@ -111,6 +111,7 @@ class TestCopies:
 def needs(**changes: Any) -> TableRequirements:
     """What a sequence with one table needs."""
     given: dict[str, Any] = {"sequence": "s", "client": "default", "tables": ("t",), "needs_transactions": False}
+    given |= {"region": "", "home_region": "", "striped": False, "accepted": frozenset()}
     return TableRequirements(**{**given, **changes})
 
 
@@ -183,6 +184,24 @@ class TestJudgement:
     def test_the_remedy_names_the_risk(self) -> None:
         """Whoever knows better reads what to write into ACCEPT."""
         assert "add 'regions-give-the-same-number' to its ACCEPT" in judge(needs(), {"t": LATER}).remedy
+
+    @pytest.mark.parametrize(
+        ("copies", "found"),
+        [(ONE, "one Region"), (None, "not known"), (LATER, LATER.told), (AT_ONCE, AT_ONCE.told)],
+        ids=["one", "unknown", "later", "at once"],
+    )
+    def test_what_is_found(self, copies: Copies | None, found: str) -> None:
+        """People read which copies a table has."""
+        assert judge(needs(), {"t": copies}).found == found
+
+    def test_what_is_accepted(self) -> None:
+        """A risk that is taken is told with the copies, and with how to be rid of it."""
+        taken = judge(needs(accepted=frozenset(RISKS)), {"t": AT_ONCE})
+        assert (taken.found, taken.remedy) == (AT_ONCE.told, "Take it out of ACCEPT as soon as it is mended.")
+
+    def test_the_names_of_verdicts(self) -> None:
+        """Programs read them in what the doctor prints as JSON."""
+        assert [*Verdict] == ["good", "careful", "unsound", "unknown"]
 
 
 def describes(name: str, scope: str) -> int:
