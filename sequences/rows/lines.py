@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
+from itertools import count
 from typing import Any
 
 from ..exceptions import InvalidPeriod, RulesChanged, SequenceExhausted
-from ..formats.periods import Period
+from ..formats.periods import KINDS, Period
 from ..types import SequenceConfig
 
 _DATES = ("valid_from", "valid_to", "warn_on")
-_LENGTHS = {"day": 1, "month": 31, "quarter": 92, "year": 366, "fiscal-year": 366}
 
 
 class LinesChanged(RulesChanged):
@@ -60,10 +60,10 @@ class Line:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The line as it is stored: what it says, and dates as texts."""
+        """The line as it is stored: what it says, such as a start at 0, and dates as texts."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         texts = {name: day.isoformat() for name in _DATES if (day := said[name])}
-        return {name: told for name, told in {**said, **texts, "former": [*self.former]}.items() if told}
+        return {name: told for name, told in {**said, **texts, "former": [*self.former]}.items() if told or told == 0}
 
     def config(self, settings: SequenceConfig) -> SequenceConfig:
         """The entry of SEQUENCES with the rules of this line. Raises nothing: who makes a strategy of it checks it."""
@@ -144,11 +144,11 @@ class Lines:
     def first_alike(self, place: int, settings: SequenceConfig, day: date) -> int:
         """The place of the first line that counts in the same counter as this one on a day."""
         period = self.lines[place].config(settings).period
-        begins = None if period.kind == "never" else period.first_day(period.name(day))
+        begins = period.first_day(period.name(day))
         first = place
         while first and self.lines[first - 1].config(settings).period == period:
             begin = self.lines[first].valid_from
-            if begins and begin and begin <= begins:
+            if begin and begin <= begins:
                 break
             first -= 1
         return first
@@ -156,14 +156,12 @@ class Lines:
 
 def check_period(settings: Period, name: str) -> None:
     """Raise InvalidPeriod for what is the name of no period, of the settings or of a line."""
-    kinds = [settings, *(replace(settings, kind=kind) for kind in _LENGTHS)]
+    kinds = [settings, *(replace(settings, kind=kind) for kind in KINDS[1:])]
     if not any(_is_of(kind, name) for kind in kinds):
         settings.check(name)
 
 
 def _is_of(period: Period, name: str) -> bool:
-    if period.kind == "never":
-        return name == ""
     with suppress(InvalidPeriod):
         period.check(name)
         return True
@@ -174,6 +172,7 @@ def neighbours(period: Period, day: date) -> list[str]:
     """The names of the period of a day, of the one before and of the one after it."""
     if period.kind == "never":
         return [""]
-    first = period.first_day(period.name(day))
-    days = (day, first - timedelta(days=1), first + timedelta(days=_LENGTHS[period.kind]))
-    return [period.name(one) for one in days]
+    name = period.name(day)
+    first = period.first_day(name)
+    later = (period.name(first + timedelta(days=number)) for number in count(1))
+    return [name, period.name(first - timedelta(days=1)), next(one for one in later if one != name)]

@@ -200,7 +200,7 @@ class TestJudgement:
         assert (taken.found, taken.remedy) == (AT_ONCE.told, "Take it out of ACCEPT as soon as it is mended.")
 
     def test_the_names_of_verdicts(self) -> None:
-        """Programs read them in what the doctor prints as JSON."""
+        """People read them on pages, and in what the doctor prints."""
         assert [*Verdict] == ["good", "careful", "unsound", "unknown"]
 
 
