@@ -145,7 +145,7 @@ class StoredCounter:
 
         One write for several such processes. What fails here is left to the next one.
         """
-        outdated = self.tallies.too_many(scope) if self.tallies.crowded else ()
+        outdated = self.tallies.too_many(scope)
         if not outdated:
             return
         least = {"last_value": self.numbers.before_start}

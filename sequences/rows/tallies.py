@@ -19,7 +19,7 @@ from .lru import LRU
 
 HOUR = 3_600
 ALWAYS = 0  # for `since`
-MOST_IN_A_ROW = 66  # those that are read, and some outdated ones: a row of 1 KB has room for them
+MOST_IN_A_ROW = 66  # those that are kept, and some outdated ones: a row of 1 KB has room for them
 
 
 class Ruler(NamedTuple):
@@ -145,11 +145,12 @@ class TallyMemory:
         names, kept = set(tallies_in(row)), kept_at(now)
         hour, outdated = (self._known.get(scope) or _NOTHING).hour, tuple(names - kept)
         self._known.put(scope, _Known(hour, _shared(names, kept), outdated, is_all=True))
-        if outdated and len(names) > MOST_IN_A_ROW:
+        if len(names) > MOST_IN_A_ROW:
             self.crowded[scope] = outdated
 
     def too_many(self, scope: Scope) -> tuple[str, ...]:
         """The outdated tallies of a crowded row, once, for who removes them. If that fails, others find them."""
-        if known := self._known.get(scope):
+        outdated = self.crowded.pop(scope, ())
+        if outdated and (known := self._known.get(scope)):
             self._known.put(scope, known._replace(outdated=()))
-        return self.crowded.pop(scope, ())
+        return outdated
