@@ -9,6 +9,7 @@ write of a process in an hour also removes those that are too old.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ class Ruler(NamedTuple):
         return [f"{self.letter}{number}" for number in range(newest + more, newest - self.read - more, -1)]
 
 
+_TALLY = re.compile(r"[dh]\d+")
 RULERS = (Ruler("d", 24 * HOUR, 31), Ruler("h", HOUR, 25))
 """30 days and 24 hours take one tally more, as they begin in the midst of one."""
 
@@ -63,7 +65,7 @@ def kept_at(now: float) -> frozenset[str]:
 
 def tallies_in(row: Iterable[str]) -> Iterator[str]:
     """The names of the tallies among the attributes of a row."""
-    return (name for name in row if name[0] in "dh" and name[1:].isdecimal())
+    return filter(_TALLY.fullmatch, row)
 
 
 def known_from_start(row: Mapping[str, Any], before_start: int, step: int) -> bool:

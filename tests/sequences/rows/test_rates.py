@@ -20,7 +20,7 @@ from sequences.exceptions import NotWritten, SequenceUnavailable
 from sequences.rates import DAYS, HOURS, Rates, rates_of, usage_of
 from sequences.registry import strategies
 from sequences.rows.course import course_of_items, further_probes, moment_of
-from sequences.rows.tallies import TallyMemory, tallies_in
+from sequences.rows.tallies import tallies_in
 from sequences.services.arguments import reserving
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import advance_to
@@ -522,12 +522,3 @@ def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
 
 
 SINCE = "#since"
-
-
-def test_outdated_tallies_go_in_the_hour_in_which_they_are_seen() -> None:
-    """A row that was seen after the first write of an hour is cleared by the next write, and once."""
-    memory, row = TallyMemory(), [f"h{NOON // HOUR - 40}", f"h{NOON // HOUR}"]
-    assert memory.next("a", NOON, 1).is_first
-    memory.learn("a", row, NOON)
-    assert memory.next("a", NOON, 1).outdated == (row[0],)
-    assert memory.next("a", NOON, 1).outdated == ()

@@ -118,6 +118,14 @@ class TestMemory:
         memory.next("a", NOW + 2 * HOUR, 1)
         assert not memory.wants_row("a", NOW + 3 * HOUR, NOW)
 
+    def test_what_is_seen_after_the_first_write_of_an_hour(self) -> None:
+        """The next write removes what is outdated, and once."""
+        memory, row = TallyMemory(), ["h489836", THIS_HOUR]
+        assert memory.next("a", NOW, 1).is_first
+        memory.learn("a", row, NOW)
+        assert memory.next("a", NOW, 1) == Tally(TODAY, THIS_HOUR, 1, outdated=("h489836",))
+        assert memory.next("a", NOW, 1).outdated == ()
+
     @pytest.mark.parametrize("forget", [lambda memory: memory.forget(), lambda memory: memory.forget_scope("a")])
     def test_forgetting(self, forget: Any) -> None:
         """What is forgotten is as if it was never known."""
