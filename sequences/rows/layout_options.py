@@ -60,10 +60,14 @@ class LayoutOptions:
         if self.in_periods != ("{period}" in self.template):
             wanted = "must have {period} in it" if self.in_periods else "has {period} in it, but there is no PERIOD"
             yield "partition", wanted
-        fields = self.template if self.value_in != "partition_key" else VALUE.sub("", self.template)
-        if unknown := set(re.findall(r"\{[^{}]*\}", fields)) - {"{sequence}", "{scope}", "{period}"}:
+        if unknown := [field for field in re.findall(r"\{[^{}]*\}", self.template) if not self._stands_for(field)]:
             yield "partition", f"has {min(unknown)}, which stands for nothing"
         yield from self._name_problems()
+
+    def _stands_for(self, field: str) -> bool:
+        """Whether a field of the template stands for something."""
+        is_value = self.value_in == "partition_key" and VALUE.fullmatch(field)
+        return bool(is_value) or field in ("{sequence}", "{scope}", "{period}")
 
     def _name_problems(self) -> Iterator[tuple[str, str]]:
         if len(set(self.key_names)) < len(self.key_names):

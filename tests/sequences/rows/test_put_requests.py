@@ -91,7 +91,7 @@ def test_a_template_that_does_not_fit() -> None:
 def test_what_is_no_item() -> None:
     """What maps nothing is refused, also among more."""
     for items in (["text"], [ONE, "text"]):
-        with pytest.raises(InvalidItem, match="^The item is 'text'; it must map attribute names to values.$"):
+        with pytest.raises(InvalidItem, match=r"^The item is 'text'; it must map attribute names to values\.$"):
             put_request(items[0], None, checks(), more=items[1:])  # type: ignore[arg-type]
 
 
