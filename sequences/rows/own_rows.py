@@ -32,7 +32,7 @@ class OwnRows:
         if kind == "ConditionCheck" or table not in self._keys:
             return ""
         name, own = self._keys[table]
-        partition = (about.get("Key") or about["Item"]).get(name, {}).get("S", "")
-        if not own.match(partition):
+        key = (about.get("Key") or about["Item"]).get(name, {})
+        if "S" not in key or not own.match(key["S"]):
             return ""
-        return f"{partition!r} of {table!r} is a row that {self._alias!r} keeps for itself: name a row of your own"
+        return f"{key['S']!r} of {table!r} is a row that {self._alias!r} keeps for itself: name a row of your own"

@@ -50,7 +50,6 @@ from sequences.exceptions import (
 )
 from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
-from sequences.rows import operator_errors
 from sequences.services.arguments import reserving
 from sequences.strategies import Strategy, counter_strategy, sort_key
 from sequences.testing import engine_at
@@ -561,16 +560,6 @@ def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
     if strategy.counter:
         delete_counter(name, scope)
     strategies.reset()
-
-
-def test_the_words_of_a_freeze() -> None:
-    """The error says what is frozen, by whom, since when and why, and has the command that can be entered as it is."""
-    about = {"by": "ana", "at": "2026-01-02T03:04:05+00:00", "reason": "closed"}
-    assert str(operator_errors.frozen("orders", Dated("A B", "2026"), about)) == (
-        "The sequence 'orders', scope 'A B' of 2026, is frozen by ana since 2026-01-02T03:04:05+00:00: closed. To go "
-        "on: `manage.py sequences thaw orders --scope 'A B' --period 2026 --reason ...`."
-    )
-    assert operator_errors.signature({}) == "by somebody since an unknown time: no reason given"
 
 
 class TestFreeze:
