@@ -23,13 +23,13 @@ def command(verb: str, alias: str, scope: Scope, *more: str) -> str:
 def signature(about: Mapping[str, Any]) -> str:
     """By whom, since when and why a scope is frozen; or its period is closed, which it says first."""
     since = re.sub(r"\.\d+", "", str(about.get("at", "an unknown time")))  # people need no parts of a second
-    closed = "closed " if "closed" in about else ""
+    closed = "closed " if about.get("closed") else ""
     return f"{closed}by {about.get('by', 'somebody')} since {since}: {about.get('reason') or 'no reason given'}"
 
 
 def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen:
     """The error of every write in a frozen scope, or in a closed period."""
-    if "closed" in about:
+    if about.get("closed"):
         return SequenceFrozen(
             f"The books of {alias!r}, scope {scope!r}, are {signature(about)}. For a correction: "
             f"{command('reopen', alias, scope)}, and `close` again."
