@@ -9,9 +9,20 @@ from unittest.mock import Mock
 import pytest
 
 from sequences.dynamodb import marshal
-from sequences.dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION
-from sequences.exceptions import StorageRefused
+from sequences.dynamodb.expressions import (
+    BORN,
+    CLOSING,
+    GIVEN_BACK,
+    LAST_DOCUMENT,
+    SINCE,
+    VERSION,
+    KeySchema,
+    change_row,
+)
+from sequences.exceptions import InvalidSequence, StorageRefused
 from sequences.rows.counter_rows import CounterRows, CounterState, frozen_at
+from sequences.rows.layout import ItemLayout
+from sequences.rows.numbers import Numbers
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import counter_of
 from sequences.types import Dated, Scope
@@ -83,7 +94,7 @@ class TestState:
         frozen = {"by": "ana", "highest": 7}
         state = CounterState.of({"last_value": 7, "highest": 10**38 - 1, "frozen": frozen})
         assert (state.last_value, state.highest, state.frozen) == (7, 7, frozen)
-        assert CounterState.of({"frozen": {"by": "ana"}}).highest is None
+        assert CounterState.of({"frozen": {"by": "ana"}}) == CounterState(None, None, frozen={"by": "ana"})
 
     @pytest.mark.parametrize("row", [{"last_value": "7"}, {"last_value": 7, "highest": Decimal("7.5")}], ids=repr)
     def test_no_whole_numbers(self, row: Mapping[str, Any]) -> None:
@@ -142,19 +153,34 @@ class TestRows:
         """Where each Region has a START of its own, its name follows the one of the sequence."""
         strategy: Strategy = make("atomic")
         rows = CounterRows("sequences", strategy.layout, strategy.numbers, region="eu-west-1", wall=lambda: 0.0)
+        assert (rows.beside_items, rows.schema.keys) == (False, {"sequence": "S", "scope": "S"})
         assert rows.key(Dated("a", "2026")) == {"sequence": {"S": "atomic@eu-west-1"}, "scope": {"S": "#2026#a"}}
 
     def test_beside_items(self) -> None:
         """In the table of the items a counter has a key that no item can have."""
         strategy: Strategy = make("atomic")
         rows = CounterRows(strategy.schema.table, strategy.layout, strategy.numbers, region="", wall=lambda: 0.0)
-        assert rows.beside_items
+        assert (rows.beside_items, rows.schema) == (True, strategy.schema)
         assert rows.key("a") == {"pk": {"S": "#counter#atomic#a"}, "sk": {"N": "0"}}
+
+    def test_beside_items_with_numbers_as_keys(self) -> None:
+        """There is no key for a counter, and the option to change is named."""
+        schema = KeySchema(table="items", partition_type="N")
+        wrong = r"^SEQUENCES\['orders'\]\['OPTIONS'\]\['counter_table'\] must be another table"
+        layout, numbers = Mock(spec=ItemLayout, schema=schema), Mock(spec=Numbers, alias="orders")
+        with pytest.raises(InvalidSequence, match=wrong):
+            CounterRows("items", layout, numbers, region="", wall=lambda: 0.0)
+        assert not CounterRows("sequences", layout, numbers, region="", wall=lambda: 0.0).beside_items
+
+    def test_a_change(self, rows: CounterRows) -> None:
+        """It is of the scope's row."""
+        how: dict[str, Any] = {"unchanged": {"token": "t"}, "sets": {"frozen": {"by": "ana"}}}
+        assert rows.change("a", **how) == change_row(rows.table, rows.key("a"), **how)
 
     def test_what_is_asked_of_many(self, rows: CounterRows) -> None:
         """They are read with what counts, whether they are frozen, and since when they are."""
-        send = Mock(return_value={"Responses": {}})
-        assert rows.of_scopes(["a"], send) == {"a": {}}
+        send = Mock(return_value={"Responses": {rows.table: [row(rows, "a", 7)]}})
+        assert rows.of_scopes(["a"], send)["a"]["last_value"] == 7
         ((operation, request),) = [call.args for call in send.call_args_list]
         about = request["RequestItems"][rows.table]
         assert (operation, about["Keys"], about["ConsistentRead"]) == ("batch_get_item", [rows.key("a")], True)
