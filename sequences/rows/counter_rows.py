@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
@@ -16,6 +15,7 @@ from ..types import Counter, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers
+from .reading import sorted_page
 from .tallies import RULERS, tallies_in
 
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
@@ -138,17 +138,10 @@ class CounterRows:
 
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
-        after = {"sequence": {"S": self.name}, "scope": {"S": cursor}} if cursor else None
         now = self._wall()
         tallies = [name for ruler in RULERS for name in ruler.names(now)]
         attributes = ("last_value", "updated_at", "frozen", CLOSING, SINCE, *tallies)
-        request = expressions.query_numbers(
-            self.schema, self.name, newest_first=False, limit=limit, after=after, attributes=attributes
-        )
-        request = expressions.beginning(request, begin) if begin else request
-        answer = read("query", request, client=self.schema.client)
-        rows = [dynamodb.unmarshal(item) for item in answer["Items"]]
-        following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        rows, following = sorted_page(self.schema, self.name, cursor, limit, *attributes, begin=begin)
         return [self.listed(scope_of_text(row["scope"]), row, row.get("last_value")) for row in rows], following
 
     def listed(self, counted_in: Scope, row: Mapping[str, Any], last_value: int | None) -> Counter:

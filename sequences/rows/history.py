@@ -12,13 +12,12 @@ from itertools import chain
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import InvalidChange, InvalidSequence
 from ..types import Change, Dated, Scope
 from .layout import Send
-from .reading import pages
+from .reading import pages, sorted_page
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
 LINES_A_PAGE = 1000
@@ -79,14 +78,9 @@ class History:
 
         A cursor is the key of the page's last line, after the name of the sequence.
         """
-        after = None if cursor is None else {"sequence": {"S": self.partition}, "scope": {"S": self._place(cursor)}}
-        request = expressions.query_numbers(
-            self.schema, self.partition, newest_first=True, limit=limit, after=after, attributes=FIELDS
-        )
-        answer = read("query", request, client=self.schema.client)
-        changes = [self._change(dynamodb.unmarshal(row)) for row in answer["Items"]]
-        place = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
-        return changes, place and f"{self.alias}#{place}"
+        after = None if cursor is None else self._place(cursor)
+        rows, place = sorted_page(self.schema, self.partition, after, limit, *FIELDS, newest_first=True)
+        return [self._change(row) for row in rows], place and f"{self.alias}#{place}"
 
     def of(self, scope: Scope) -> Iterator[Change]:
         """The changes of one scope, the newest first. One query for each MB of the history."""

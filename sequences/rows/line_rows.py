@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
 from ..types import SequenceConfig, named_scope, scope_text
 from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
+from .reading import sorted_page
 
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
@@ -66,13 +66,7 @@ class LineRows:
 
     def page(self, cursor: str | None, limit: int) -> tuple[list[tuple[str | None, Lines]], str | None]:
         """Some scopes with their lines, sorted, and the cursor of the next page. One query."""
-        after = {**self._head, "scope": {"S": cursor}} if cursor else None
-        request = expressions.query_numbers(
-            self.schema, self._partition, newest_first=False, limit=limit, after=after, attributes=_FIELDS
-        )
-        answer = read("query", request, client=self.schema.client)
-        rows = map(dynamodb.unmarshal, answer["Items"])
-        following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
+        rows, following = sorted_page(self.schema, self._partition, cursor, limit, *_FIELDS)
         return [(named_scope(row["scope"]), _lines(row)) for row in rows if row["scope"] != _HEAD], following
 
     def every(self) -> Iterator[tuple[str | None, Lines]]:

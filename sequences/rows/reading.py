@@ -43,6 +43,29 @@ def pages(
             return
 
 
+def sorted_page(
+    schema: KeySchema,
+    partition: str,
+    cursor: str | None,
+    limit: int,
+    *attributes: str,
+    begin: str = "",
+    newest_first: bool = False,
+) -> tuple[list[Row], str | None]:
+    """Some rows of a partition whose sort keys are texts, in their order, and the cursor of the next page. One query.
+
+    Their sort keys begin like this. A cursor is the sort key of a page's last row.
+    """
+    names = schema.names
+    after = {name: {"S": text} for name, text in zip(names, (partition, cursor), strict=True)} if cursor else None
+    request = expressions.query_numbers(
+        schema, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
+    )
+    answer = read("query", expressions.beginning(request, begin) if begin else request, client=schema.client)
+    last = answer.get("LastEvaluatedKey")
+    return [unmarshal(row) for row in answer["Items"]], last and last[schema.sort_name]["S"]
+
+
 def stored_tokens(schema: KeySchema, partition: str, values: Iterable[int], token_name: str) -> dict[int, str]:
     """The tokens of the items with these values. Asks again for what a batch leaves out."""
     wanted = list(values)

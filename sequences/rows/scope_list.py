@@ -8,13 +8,13 @@ from typing import Any
 
 from .. import dynamodb
 from ..commit.requests import Pending
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..exceptions import NotWritten, StorageRefused, WriteCancelled
 from ..types import Scope, parted, scope_of_text, scope_text
 from .history import History
 from .layout import Send
 from .lru import LRU, SCOPES_CHECKED
+from .reading import sorted_page
 
 logger = logging.getLogger(__name__)
 
@@ -71,16 +71,16 @@ class ScopeList:
         self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
     ) -> tuple[list[tuple[str | None, str]], str | None]:
         """Some scopes, each with its period, and the cursor of the next page. One query."""
-        schema, begin = self._history.schema, beginning_of(prefix, period)
-        after = {**self._key(None), "scope": {"S": cursor}} if cursor else None
-        partition = self._key(None)["sequence"]["S"]
-        request = expressions.query_numbers(schema, partition, newest_first=False, limit=limit, after=after)
-        answer = read("query", expressions.beginning(request, begin) if begin else request, client=schema.client)
-        following = answer.get("LastEvaluatedKey", {}).get("scope", {}).get("S")
-        return [parted(scope_of_text(row["scope"]["S"])) for row in answer["Items"]], following
+        begin = beginning_of(prefix, period)
+        rows, following = sorted_page(self._history.schema, self._partition, cursor, limit, begin=begin)
+        return [parted(scope_of_text(row["scope"])) for row in rows], following
+
+    @property
+    def _partition(self) -> str:
+        return f"#scopes#{self._history.alias}"
 
     def _key(self, scope: Scope) -> Mapping[str, Any]:
-        return {"sequence": {"S": f"#scopes#{self._history.alias}"}, "scope": {"S": scope_text(scope)}}
+        return {"sequence": {"S": self._partition}, "scope": {"S": scope_text(scope)}}
 
 
 def beginning_of(prefix: str, period: str) -> str:
