@@ -57,14 +57,14 @@ class Naming:
 
     def readings(self, text: str) -> list[Parsed]:
         """What a text may say: by FORMAT, and by each of ALSO_READ. Raises InvalidText where none reads it."""
-        found, wrong = [], None
+        found, wrong = list[Parsed](), list[InvalidText]()
         for form in (self.format, *self._also_read):
             try:
                 found.append(form.parse(text))
             except InvalidText as error:
-                wrong = wrong or error
-        if wrong and not found:
-            raise wrong
+                wrong.append(error)
+        if not found:
+            raise wrong[0]
         return found
 
     def takes(self, scope: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 from .. import dynamodb
@@ -21,7 +22,7 @@ class SwitchNote:
     def __init__(self, history: History, clock: Callable[[], float]) -> None:
         self._history = history
         self._clock = clock
-        self._following_until: float | None = None
+        self._following_until = -inf
 
     @property
     def key(self) -> dict[str, Any]:
@@ -35,7 +36,7 @@ class SwitchNote:
 
     def is_switching(self, send: Send) -> bool:
         """Whether a switch is under way, so that counters follow items. A yes is remembered for FOLLOW_SECONDS."""
-        if self._following_until is not None and self._clock() < self._following_until:
+        if self._clock() < self._following_until:
             return True
         try:
             switching = self._history.is_apart and "to" in self.read(send)
