@@ -67,13 +67,13 @@ class BroughtKeys:
         if wanted not in value:
             kind = "a number" if wanted == "N" else "a text"
             raise InvalidItem(f"The item's {name!r} must be {kind}, as in the key of {schema.table!r}.")
-        if name == schema.partition_name and value.get("S", "").startswith("#"):
+        if name == schema.partition_name and value[wanted].startswith("#"):
             raise InvalidItem(f"The item's {name!r} begins with '#', which is reserved: begin it otherwise.")
 
 
 def _check_index(index: str, name: str, kind: str, value: Mapping[str, Any] | None) -> None:
     """Refuse what cannot be a key of an index. An item without the attribute is not in the index."""
-    if value is None or kind == ("S" if value.get(BLANK) else "N" if BLANK in value else ""):
+    if value is None or (BLANK in value and kind == ("S" if value[BLANK] else "N")):
         return
     if kind not in value:
         wanted = "a number" if kind == "N" else "a text"

@@ -1,9 +1,11 @@
 """The keys that items bring, by where a sequence keeps its value."""
 
+import re
 from typing import Any
 
 import pytest
 
+from sequences.dynamodb import BLANK
 from sequences.exceptions import InvalidItem
 from sequences.rows.brought_keys import BroughtKeys
 from sequences.strategies import Strategy
@@ -71,3 +73,63 @@ def test_a_void_that_looks_signed(name: str) -> None:
     assert keys().of({"void": {"M": {"other": TEXT}}}) is None
     with pytest.raises(InvalidItem, match=f"attribute 'void' has '{name}'"):
         keys().of({"void": {"M": {name: TEXT}}})
+
+
+def test_an_item_with_a_key_of_its_own() -> None:
+    """A single item may bring its whole key, with its value in an attribute that is the sequence's then."""
+    assert keys().of({"pk": TEXT, "sk": NUMBER, "title": TEXT}) == {"pk": TEXT, "sk": NUMBER}
+    for name in ("value", "token", "marker_expires_at"):
+        with pytest.raises(InvalidItem, match=f"'{name}', which the sequence writes itself: leave it out"):
+            keys().of({"pk": TEXT, "sk": NUMBER, name: NUMBER})
+    assert keys().of({"value": NUMBER}) is None
+    with pytest.raises(InvalidItem, match="'pk', which the sequence writes itself"):
+        keys(value_name="sk").of({"pk": TEXT, "sk": NUMBER})
+
+
+def test_what_else_is_written() -> None:
+    """The text and the digest of an item are the sequence's, where they have names."""
+    named = keys(text_name="text", DIGEST="digest")
+    for name in ("text", "digest"):
+        assert keys().of({name: TEXT}) is None
+        with pytest.raises(InvalidItem, match=f"'{name}', which the sequence writes itself"):
+            named.of({name: TEXT})
+
+
+def test_a_key_that_has_the_value() -> None:
+    """A key must be known before the value is, and the message says what to do."""
+    with pytest.raises(InvalidItem, match="'pk' is in its key, so that its value must be known before: leave VALUE"):
+        keys().of({"pk": {BLANK: "{text}"}, "sk": NUMBER})
+
+
+INDEXED: dict[str, Any] = {"INDEXES": {"by-day": {"day": "S", "number": "N"}}}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [{}, {"day": TEXT, "number": NUMBER}, {"day": {BLANK: "{text}"}, "number": {BLANK: ""}}],
+    ids=["not in it", "in it", "with its value"],
+)
+def test_keys_of_an_index(item: dict[str, Any]) -> None:
+    """An item without them is not in the index; the value is a number there, and its texts are texts."""
+    assert keys(**INDEXED).of(item) is None
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ({"day": NUMBER}, "'day' must be a text, as it is a key of the index 'by-day'."),
+        ({"number": TEXT}, "'number' must be a number, as it is a key of the index 'by-day'."),
+        ({"day": {BLANK: ""}}, "'day' must be a text, as it is a key of the index 'by-day'."),
+        ({"number": {BLANK: "{text}"}}, "'number' must be a number, as it is a key of the index 'by-day'."),
+        ({"day": {"S": ""}}, "'day' is empty, but it is a key of the index 'by-day': leave it out."),
+    ],
+)
+def test_what_is_no_key_of_an_index(item: dict[str, Any], said: str) -> None:
+    """What DynamoDB does not take there is refused, with the name of the index."""
+    with pytest.raises(InvalidItem, match=f"^The item's {re.escape(said)}$"):
+        keys(**INDEXED).of(item)
+
+
+def test_an_attribute_void_that_is_no_map() -> None:
+    """It is the application's own."""
+    assert keys().of({"void": TEXT}) is None
