@@ -19,7 +19,7 @@ from ..types import Change, Dated, Scope
 from .layout import Send
 from .reading import pages, sorted_page
 
-FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after", "token")
+FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after")
 LINES_A_PAGE = 1000
 
 _PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00#[0-9a-f]{32}")

@@ -13,10 +13,11 @@ from sequences.dynamodb import marshal
 from sequences.dynamodb.expressions import KeySchema, put_if_absent, query_numbers, read_item
 from sequences.exceptions import InvalidChange, InvalidSequence
 from sequences.rows import reading
-from sequences.rows.history import FIELDS, LINES_A_PAGE, History
+from sequences.rows.history import LINES_A_PAGE, History
 from sequences.types import Change, Dated
 
 SCHEMA = KeySchema(table="changes", partition_name="sequence", sort_name="scope", sort_type="S", client="other")
+FIELDS = ["kind", "of_scope", "period", "by", "reason", "before", "after"]
 TOKEN = "0123456789abcdef" * 2
 PLACE = f"2026-03-05T12:00:00.000000+00:00#{TOKEN}"
 KEY = {"sequence": {"S": "#history#orders"}, "scope": {"S": PLACE}}
