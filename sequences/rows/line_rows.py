@@ -48,7 +48,7 @@ class LineRows:
         keys = [self._key(scope) for scope in dict.fromkeys(scopes)]
         if not keys:
             return {}
-        names = [*keys[0], *_FIELDS]
+        names = [*self._head, *_FIELDS]
         answer = send("batch_get_item", expressions.read_keys(self.schema.table, keys, attributes=names))
         left_out = answer.get("UnprocessedKeys", {}).get(self.schema.table, {}).get("Keys", ())
         rows = map(dynamodb.unmarshal, answer["Responses"].get(self.schema.table, ()))

@@ -33,12 +33,13 @@ def test_whether_one_is_late(days: list[int], state: CounterState, is_broken: bo
 
 
 def test_those_that_are_kept() -> None:
-    """They are in the order of their dates, those of one day as they came. A late one may be a repeat, or is refused."""
+    """They are in the order of their dates, and of one day as they came. A late one is a repeat, or is refused."""
     answers, deadline = Mock(spec=Answers), Mock()
     order, given = DateOrder("orders", answers), [pending(day) for day in (9, 5, 4, 9, 6)]
     kept = order.kept("A", given, LAST, deadline)
     assert kept == [given[place] for place in (1, 4, 0, 3)]
     assert order.span(kept) == ("2026-03-05", "2026-03-09")
+    assert order.span(kept[:1]) == ("2026-03-05", "2026-03-05")
     answers.repeat_if_marked.assert_called_once_with("A", given[2], deadline)
     assert [one.refusal is None for one in given] == [True, True, False, True, True]
     refused = given[2].refusal

@@ -13,7 +13,7 @@ from sequences.dynamodb import marshal
 from sequences.dynamodb.expressions import change_row, query_numbers, read_item, read_keys
 from sequences.registry import parse_config
 from sequences.rows import reading
-from sequences.rows.line_rows import SCOPES_A_PAGE, LineRows
+from sequences.rows.line_rows import LineRows
 from sequences.rows.lines import Line, Lines
 
 HEAD = {"sequence": {"S": "#series#orders"}, "scope": {"S": "##"}}
@@ -88,7 +88,7 @@ def test_every_scope(rows: LineRows, monkeypatch: pytest.MonkeyPatch) -> None:
         rows.schema,
         "#series#orders",
         newest_first=False,
-        limit=SCOPES_A_PAGE,
+        limit=100,
         attributes=["lines", "version", "name"],
     )
     assert [call.args[1] for call in read.call_args_list] == [first, {**first, "ExclusiveStartKey": key("#")}]
