@@ -103,8 +103,6 @@ class Answers:
 
     def _formerly(self, marker: Mapping[str, Any]) -> Format:
         """The FORMAT of a marker; the present one where that one cannot be used any more."""
-        template = marker.get("format", self._format.template)
-        if template != self._format.template:
-            with suppress(InvalidSequence):
-                return replace(self._format, template=template)
+        with suppress(InvalidSequence):
+            return replace(self._format, template=marker.get("format", self._format.template))
         return self._format

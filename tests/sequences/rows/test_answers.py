@@ -44,8 +44,7 @@ def answers(assigner: Mock, markers: Mock) -> Answers:
 
 def pending(*, items: int = 1, write_units: float = 6.0, **request: Any) -> Pending[PutRequest]:
     """A request for so many items, sent once."""
-    more = (({}, None),) * (items - 1)
-    made = Pending(PutRequest(item={}, more=more, count=items, day=DAY, **request))
+    made = Pending(PutRequest(item={}, more=(({}, None),) * (items - 1), count=items, day=DAY, **request))
     made.attempts = 2
     made.charge(write_units=write_units, read_units=3.0)
     return made
@@ -94,7 +93,7 @@ def test_a_repeat(answers: Answers, assigner: Mock) -> None:
     again = pending(items=2, token="t", digest="d")
     marker = {"digest": "d", "value": 1001, "period": "2025", "day": "2025-12-31", "format": FORMER}
     answers.repeat(SCOPE, again, marker)
-    former = {"replayed": True, "period": "2025", "units": 3.0, "reads": 1.5}
+    former: dict[str, Any] = {"replayed": True, "period": "2025", "units": 3.0, "reads": 1.5}
     assert again.answer == told(1001, text="OLD-2025-1001", **former)
     assert again.rest == (told(1011, text="OLD-2025-1011", **former),)
     assigner.handed_out.assert_called_once_with(Dated("A", "2025"), 1001)

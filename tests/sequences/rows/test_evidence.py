@@ -17,7 +17,7 @@ def evidence(*others: int, life: str = "", own: LRU[int] | None = None) -> Evide
     """The evidence of one process; `others` are the first values of other Regions; a `life` is known."""
     numbers = Numbers(alias="orders", start=1, step=1 + len(others), maximum=99, others=others)
     lives = mock.MagicMock(spec=TableLives, are_known=bool(life))
-    lives.__str__.return_value = life
+    lives.configure_mock(**{"__str__.return_value": life})
     return Evidence(numbers, lives, lambda scope: f"place of {scope}", own=own)
 
 

@@ -83,7 +83,9 @@ def test_blanks(items: Sequence[Mapping[str, Any]]) -> None:
 def test_a_template_that_does_not_fit() -> None:
     """It is refused at once, whichever item has it."""
     refuse = Mock(side_effect=InvalidItem("no such field"))
-    for items in ([{"text": value_text("{value}")}], [ONE, {"text": value_text("{value}")}]):
+    blank = {"text": value_text("{value}")}
+    cases: list[list[Mapping[str, Any]]] = [[blank], [ONE, blank]]
+    for items in cases:
         with pytest.raises(InvalidItem, match="no such field"):
             put_request(items[0], None, checks(sample=refuse), more=items[1:])
 
