@@ -34,12 +34,13 @@ THREE = {1: 10.0, 11: 20.0, 21: 30.0}
         (20, 11, True),
         (25, 11, True),
         (30, 11, True),
-        (99, 11, True),
+        (40, 12, True),
+        (99, 12, True),
     ],
 )
 def test_the_value_at_a_moment(moment: float, last_value: int | None, is_exact: bool) -> None:
     """A value is exact at a point, before all, after all, and while nothing changed; else it is read in between."""
-    assert Course([(10, 1), (20, 11), (30, 11)]).value_at(moment) == (last_value, is_exact)
+    assert Course([(10, 1), (20, 11), (30, 11), (40, 12)]).value_at(moment) == (last_value, is_exact)
 
 
 def counter(last_value: Any, updated: float | None = None, **tallies: int) -> Counter:

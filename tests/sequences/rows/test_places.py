@@ -26,9 +26,9 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def places(*, entry: dict[str, Any] | None = None, **options: Any) -> Places:
+def places(**options: Any) -> Places:
     """Those of a sequence with these options."""
-    return places_of(parse_config("orders", {"STRATEGY": "s.A", "TABLE": "items", **(entry or {})}), OPTIONS | options)
+    return places_of(parse_config("orders", {"STRATEGY": "s.A", "TABLE": "items"}), OPTIONS | options)
 
 
 @pytest.fixture(autouse=True)
