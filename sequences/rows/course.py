@@ -77,7 +77,6 @@ def course_of_counter(counter: Counter, numbers: Numbers, now: float) -> Course 
     lowest = reversed(list(accumulate((value for _, value in reversed(points)), min)))
     points = [(at, value) for (at, _), value in zip(points, lowest, strict=True)]
     points += _last_write(points, last_value, numbers.step, min(updated, now))
-    points.append((now, last_value))
     return Course(sorted(points), last_at=updated if counter.updated_at else None, since=since)
 
 
