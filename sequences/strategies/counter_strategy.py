@@ -39,7 +39,7 @@ def new_counter(strategy: Strategy) -> StoredCounter:
         check_items=strategy.option["check_items"],
         wall=strategy.wall,
     )
-    if strategy.config.series or strategy.config.line is not None:
+    if strategy.config.series:
         counter.version = strategy.config.version
     return counter
 

@@ -174,7 +174,7 @@ class ScopeLines:
         read = [one for one in config.also_read if one in line.former or ("{scope}" in one) is (scope is not None)]
         begin = config.start
         start = lines.lines[first].config(parent.config).start
-        config = replace(config, start=start, also_read=tuple(read), series="", version=lines.version, line=place)
+        config = replace(config, start=start, also_read=tuple(read), version=lines.version, line=place)
         made: Strategy = import_string(config.strategy)(config, timing=parent.timing, wall=parent.wall, parent=parent)
         if begin > start:
             made.scope_list = FirstLook(made, parent.scope_list.keep, begin - config.step)

@@ -62,7 +62,8 @@ class ScopeSnapshot:
 
         That is also what the counter and this host remember.
         """
-        return highest(self.numbers.before_start, self.last, self.state.highest, self._remembered) or 0
+        known = (self.last, self.state.highest, self._remembered)
+        return max([self.numbers.before_start, *(value for value in known if value is not None)])
 
     @property
     def frozen(self) -> Mapping[str, Any] | None:

@@ -22,12 +22,20 @@ def bare(cursor: str | None, limit: int) -> tuple[list[str], str | None]:
     return ["a", "b"], None
 
 
-def test_a_period_is_searched_where_there_is_one() -> None:
+@pytest.mark.parametrize("name", ["sort-key", "transactional", "transactional-beside"])
+def test_a_period_is_searched_where_there_is_one(name: str) -> None:
     """A sequence without periods has none to search by, though its function would take one."""
     function = f"{__name__}.listed"
-    assert make("sort-key", scopes=function).scopes.searches("prefix")
-    assert not make("sort-key", scopes=function).scopes.searches("period")
-    assert make("sort-key", scopes=function, PERIOD="year").scopes.searches("period")
+    assert make(name, scopes=function).scopes.searches("prefix")
+    assert not make(name, scopes=function).scopes.searches("period")
+    assert make(name, scopes=function, PERIOD="year").scopes.searches("period")
+
+
+@pytest.mark.parametrize(("name", "searches"), [("sort-key", False), ("transactional", True)])
+def test_a_list_by_itself(name: str, searches: bool) -> None:
+    """The table of counters is a list whatever the option says; elsewhere nothing is searched without one."""
+    scopes = make(name, scopes=None, PERIOD="year").scopes
+    assert [scopes.searches(asked) for asked in ("prefix", "period")] == [searches, searches]
 
 
 def test_a_function_that_cannot_search() -> None:
