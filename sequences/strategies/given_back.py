@@ -92,15 +92,15 @@ class GivenBack:
 
     def _remember(self, scope: Scope, begun: Beginning) -> None:
         before = self._taken.get(scope)
-        same = before if before and (before.life, before.born) == (begun.life, begun.born) else None
-        earlier = same.ranges if same else ()
-        self._taken.put(scope, replace(begun, ranges=(*earlier, *begun.ranges)[-MOST_RANGES:]))
+        if before and (before.life, before.born) == (begun.life, begun.born):
+            begun = replace(begun, ranges=(*before.ranges, *begun.ranges)[-MOST_RANGES:])
+        self._taken.put(scope, begun)
 
     def _forget_given(self, scope: Scope, ranges: Sequence[range]) -> None:
         """Remember of what was taken only what is not given back: the beginnings of its ranges."""
         if taken := self._taken.get(scope):
             first = min(one.start for one in ranges)
-            kept = (range(one.start, min(one.stop, max(one.start, first)), one.step) for one in taken.ranges)
+            kept = (range(one.start, min(one.stop, first), one.step) for one in taken.ranges)
             self._taken.put(scope, replace(taken, ranges=tuple(filter(len, kept))))
 
     def give(self, scope: Scope, ranges: Sequence[range], since: Beginning, deadline: Deadline) -> bool:

@@ -85,8 +85,8 @@ class HeldBlocks:
 
     def note(self, scope: Scope, value: int | None) -> None:
         """Remember the highest value, so that no lower one is taken of what others give back."""
-        if value is not None and value > (self._handed_out.get(scope) or 0):
-            self._handed_out.put(scope, value)
+        if value is not None:
+            self._handed_out.put(scope, max(value, self._handed_out.get(scope) or 0))
 
     def begin(self, scope: Scope, last: int | None, deadline: Deadline) -> Beginning:
         """Look at the counter of a scope, and take what others gave back above all that was served here."""
@@ -130,11 +130,12 @@ class HeldBlocks:
         return unused
 
     def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
+        given = False
         try:
-            return since is not None and self.given_back.give(scope, ranges, since, deadline)
+            given = since is not None and self.given_back.give(scope, ranges, since, deadline)
         except SequenceError as error:
             logger.debug("sequence %s: cannot give back: %s", self._counter.alias, error)
-            return False
+        return given
 
     def held(self, scope: Scope) -> int:
         """How many reserved values of a scope are served from memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -157,6 +158,7 @@ class TestPools:
     def test_the_highest_value_is_remembered(self, held: Held) -> None:
         """Nothing is taken below the highest value that was handed out, until its scope has no value any more."""
         assert held.above("a") is None
+        assert held.above("a", last=0) == 0
         assert held.above("a", last=1) == 1
         held.blocks.note("a", 5)
         held.blocks.note("a", None)
@@ -216,6 +218,12 @@ class TestCompare:
             held.blocks.compare(lambda *_: {})
         assert held.asked == [["b", "c"], ["a", "e"], []]
 
+    def test_at_most_a_hundred_scopes(self, held: Held) -> None:
+        """One look asks for no more scopes than one request takes."""
+        held.pools(map(str, range(101)))
+        held.blocks.compare(lambda *_: {})
+        assert [len(scopes) for scopes in held.asked] == [100]
+
     def test_a_block_that_is_gone(self, held: Held) -> None:
         """A pool that another thread drops meanwhile is not made again."""
         held.pools("a")
@@ -242,13 +250,17 @@ class TestGiveBack:
         assert held.blocks.pools == {}
         assert held.above("a") == 2
 
-    @pytest.mark.parametrize("gives", [False, SequenceUnavailable("away", attempts=1, seconds=1.0)])
-    def test_what_nobody_takes(self, held: Held, gives: bool | Exception) -> None:
-        """The values that could not be given back are counted, whatever the reason is."""
+    @pytest.mark.parametrize(("gives", "lines"), [(False, 0), (SequenceUnavailable("", attempts=1, seconds=1.0), 2)])
+    def test_what_nobody_takes(
+        self, held: Held, gives: bool | Exception, lines: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The values that could not be given back are counted, and an error is a line for those who look for it."""
         held.gives = gives
         pools = held.pools("ab")
         pools["a"].left, pools["b"].left = [range(3, 5), range(8, 9)], [range(1, 4)]
-        assert held.blocks.give_back(Deadline()) == 6
+        with caplog.at_level(logging.DEBUG, held_blocks.logger.name):
+            assert held.blocks.give_back(Deadline()) == 6
+        assert len(caplog.records) == lines
 
     def test_a_pool_that_never_began(self, held: Held) -> None:
         """Of a pool that has not looked at its counter nothing can be given back."""
