@@ -198,12 +198,12 @@ class TestOfferedAgain:
             row.take()
         row.offer("1:3:1")
         assert row.given_back.offers_again("ABC", row.now)
-        assert not row.given_back.offers_again("another", row.now)
-        assert not row.given_back.offers_again("ABC", {**row.now, BORN: "another"})
+        assert row.given_back.offers_again("another", row.now) is False
+        assert row.given_back.offers_again("ABC", {**row.now, BORN: "another"}) is False
         row.now[BORN] = "another"
         row.take()
         row.now[BORN] = "a birth"
-        assert not row.given_back.offers_again("ABC", row.now)
+        assert row.given_back.offers_again("ABC", row.now) is False
 
     def test_another_life(self, row: Row) -> None:
         """What was taken in an earlier life of the table is forgotten with what is taken in this one."""
@@ -213,7 +213,7 @@ class TestOfferedAgain:
         row.offer("5:8:1", life=row.life)
         row.take()
         row.offer("1:3:1", life=row.life)
-        assert not row.given_back.offers_again("ABC", row.now)
+        assert row.given_back.offers_again("ABC", row.now) is False
 
     def test_it_is_bounded(self, row: Row) -> None:
         """As many ranges are remembered as a row has."""
@@ -272,19 +272,19 @@ class TestGiving:
     def test_another_counter(self, row: Row, since: Beginning, now: dict[str, Any]) -> None:
         """Nothing is given to another life of the table, after a change, to another counter or one without birth."""
         row.now |= now
-        assert not row.give(range(5, 8), since=since)
+        assert row.give(range(5, 8), since=since) is False
         assert row.writes == []
 
     def test_no_life_is_told(self, row: Row) -> None:
         """Without a life of the table nothing is given."""
         row.life = ""
-        assert not row.give(range(5, 8), since=Beginning("a change", "", born="a birth"))
+        assert row.give(range(5, 8), since=Beginning("a change", "", born="a birth")) is False
         assert row.writes == []
 
     def test_no_row(self, row: Row) -> None:
         """Nothing is given to a counter that is gone."""
         row.now = {}
-        assert not row.give(range(5, 8))
+        assert row.give(range(5, 8)) is False
 
     @pytest.mark.parametrize(("count", "gives"), [(MOST_RANGES - 1, True), (MOST_RANGES, False)])
     def test_it_is_bounded(self, row: Row, count: int, gives: bool) -> None:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
 from sequences import dynamodb, get_last_value, put_next, put_next_many
 from sequences.commit.host_lock import hold_host_lock
+from sequences.commit.requests import Pending, PutRequest
 from sequences.exceptions import (
     InvalidSequence,
     ScopeNotFound,
     SequenceExhausted,
+    SequenceWentBack,
     StorageRefused,
 )
 from sequences.registry import strategies
 from sequences.rows import host_queue
-from sequences.strategies import Strategy
-from sequences.strategies.sort_key import TAIL_SECONDS
+from sequences.rows.assignments import Hint
+from sequences.rows.course import Course
+from sequences.strategies import Strategy, sort_key
+from sequences.strategies.sort_key import TAIL_SECONDS, SortKeyMaximum
 from sequences.testing.callers import put_some
+from sequences.types import Counter
 from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, mark_listed, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
@@ -111,6 +117,97 @@ class TestWhatIsRemembered:
         wire.clear()
         assert [allocation.value for allocation in put_next_many(name, [{}] * 3, scope=scope)] == [11, 12, 13]
         assert wire.operations == ["TransactWriteItems"]
+
+
+class TestTails:
+    """What a process remembers of the highest number, without a table."""
+
+    @pytest.fixture
+    def strategy(self, clock: Clock) -> SortKeyMaximum:
+        """A strategy that has stored nothing."""
+        made = make("sort-key", clock=clock)
+        assert isinstance(made, SortKeyMaximum)
+        return made
+
+    @pytest.mark.parametrize(("later", "taken"), [(-1.0, False), (0.0, False), (1.0, True)])
+    def test_hints_of_before_a_lost_race(
+        self, strategy: SortKeyMaximum, clock: Clock, later: float, taken: bool
+    ) -> None:
+        """A hint that is not younger than the last lost race is ignored, until a write is stored."""
+        strategy.number_taken("ABC", Pending(PutRequest(item={})), 5)
+        hint = Hint(7, clock.now + later)
+        strategy.accept_hint("ABC", hint)
+        assert strategy.hint("ABC") == (hint if taken else None)
+        strategy.committed("ABC", 8)
+        assert strategy.hint("ABC") == Hint(8, clock.now)
+        strategy.accept_hint("ABC", hint)
+        assert strategy.hint("ABC") == hint
+
+    def test_what_is_forgotten(self, strategy: SortKeyMaximum, clock: Clock) -> None:
+        """After a change of the scope its number is read again; after everything is forgotten, no race was lost."""
+        strategy.committed("ABC", 8)
+        strategy.changed("ABC", 9)
+        assert strategy.hint("ABC") is None
+        assert strategy.evidence.known("ABC") == 9
+        strategy.forget()
+        assert strategy.evidence.known("ABC") is None
+        strategy.accept_hint("ABC", Hint(7, clock.now - 1))
+        assert strategy.hint("ABC") == Hint(7, clock.now - 1)
+        strategy.forget()
+        assert strategy.hint("ABC") is None
+
+    @pytest.mark.parametrize(
+        ("found", "known", "made_anew", "told"),
+        [
+            ([(None, 0.5)], None, [], (0, 0.5)),
+            ([(7, 1.0)], 7, [], (7, 1.0)),
+            ([(7, 1.0), (6, 1.5)], 8, [True], (6, 1.5)),
+            ([(None, 0.5), (None, 1.5)], 1, [True], (0, 1.5)),
+            ([(7, 1.0)], 8, [False], None),
+            ([(None, 0.5)], 8, [False], None),
+        ],
+    )
+    def test_items_that_went_back(
+        self,
+        strategy: SortKeyMaximum,
+        monkeypatch: pytest.MonkeyPatch,
+        found: list[tuple[int | None, float]],
+        known: int | None,
+        made_anew: list[bool],
+        told: tuple[int, float] | None,
+    ) -> None:
+        """Items below a number that is known are refused, unless the tables were made anew, which is read then."""
+
+        def changed(send: object) -> bool:
+            strategy.evidence.forget()
+            return made_anew.pop()
+
+        monkeypatch.setattr(strategy.layout, "highest", lambda scope, send: found.pop(0))
+        monkeypatch.setattr(strategy.lives, "changed", changed)
+        if known is not None:
+            strategy.evidence.note("ABC", known)
+        if told is None:
+            with pytest.raises(SequenceWentBack, match="but 8 was handed out"):
+                strategy._tail("ABC", dynamodb.call)
+        else:
+            assert strategy._tail("ABC", dynamodb.call) == told
+        assert (found, made_anew) == ([], [])
+
+    @pytest.mark.parametrize(("age", "last_value", "read"), [(0.25, 8, False), (0.2500001, 8, True), (0.0, 7, True)])
+    def test_what_is_read_again(
+        self,
+        strategy: SortKeyMaximum,
+        monkeypatch: pytest.MonkeyPatch,
+        clock: Clock,
+        age: float,
+        last_value: int,
+        read: bool,
+    ) -> None:
+        """A number is remembered for a quarter of a second, unless a higher one is known."""
+        monkeypatch.setattr(strategy.layout, "highest", lambda scope, send: (9, 0.5))
+        strategy.evidence.note("ABC", 8)
+        strategy._tails.put("ABC", Hint(last_value, clock.now - age))
+        assert strategy._tail("ABC", dynamodb.call) == ((9, 0.5) if read else (8, 0.0))
 
 
 class TestLostAnswers:
@@ -231,3 +328,45 @@ class TestReads:
         (query,) = wire.bodies("Query")
         names = {query["ExpressionAttributeNames"][alias] for alias in query["ProjectionExpression"].split(", ")}
         assert names == {"pk", "sk", "void"}
+
+
+class TestCourse:
+    """How fast a scope has counted, by the times of its items, without a table."""
+
+    @pytest.fixture
+    def read(self, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
+        """The requests for items; those of even numbers say when they were made, a hundred seconds each."""
+        requests: list[Mapping[str, Any]] = []
+
+        def answer(operation: str, request: Mapping[str, Any], *, deadline: object) -> dict[str, Any]:
+            requests.append(request)
+            ((table, asked),) = request["RequestItems"].items()
+            numbers = [int(key["sk"]["N"]) for key in asked["Keys"]]
+            times = {number: {"made": {"N": f"{number * 100}"}} for number in numbers if number % 2 == 0}
+            return {"Responses": {table: [{**key, **times.get(int(key["sk"]["N"]), {})} for key in asked["Keys"]]}}
+
+        monkeypatch.setattr(sort_key, "read", answer)
+        return requests
+
+    def course(self, last_value: int | None, **options: Any) -> Course | None:
+        """The course of a scope at 1500 seconds, to know where it was at 1000."""
+        counter = Counter(sequence="sort-key", scope="ABC", last_value=last_value)
+        return make("sort-key", **options).scopes.course(counter, 1500.0, [1000.0])
+
+    def test_it_is_not_known(self, read: list[Mapping[str, Any]]) -> None:
+        """Without the name of a time nothing is asked or told, and for a scope without numbers nothing is asked."""
+        assert self.course(8) is None
+        begun = self.course(None, time_name="made")
+        assert begun is not None
+        assert begun.value_at(500.0) == (0, True)
+        assert read == []
+
+    def test_it_is_asked(self, read: list[Mapping[str, Any]]) -> None:
+        """Some items are asked for their times, and then those between, where the moment lies; none is of later."""
+        told = self.course(16, time_name="made")
+        assert told is not None
+        assert (told.last_at, told.value_at(1000.0)) == (1500.0, (9, True))
+        asked = [next(iter(request["RequestItems"].values())) for request in read]
+        assert [[int(key["sk"]["N"]) for key in one["Keys"]] for one in asked] == [[1, 8, 12, 14, 15, 16], [9, 10, 11]]
+        assert {one["ConsistentRead"] for one in asked} == {False}
+        assert [[*one["ExpressionAttributeNames"].values()] for one in asked] == [["sk", "made"]] * 2
