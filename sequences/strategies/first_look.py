@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,7 +38,9 @@ class FirstLook(ScopeList):
             return
         has_moved = False
         while (last_value := self._last_value(scope, send)) is None or last_value < self._before_range:
-            has_moved = self._begin(scope, last_value, send)
+            with suppress(WriteCancelled):  # a lost race
+                self._begin(scope, last_value, send)
+                has_moved = True
         self._begun.put(scope, True)
         if has_moved and not self._strategy.supports_reserve:  # it has its numbers by the counter of before
             raise NotWritten("The range of a line has begun: the write is prepared again.")
@@ -46,11 +49,8 @@ class FirstLook(ScopeList):
         last_value: int | None = self._strategy.counter.state(scope, send).last_value
         return last_value
 
-    def _begin(self, scope: Scope, last_value: int | None, send: Send) -> bool:
-        """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap.
-
-        Returns False after a lost race.
-        """
+    def _begin(self, scope: Scope, last_value: int | None, send: Send) -> None:
+        """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap."""
         strategy, counter, token = self._strategy, self._strategy.counter, new_token()
         row = counter.row(self._before_range, token)
         advance = counter.guarded(
@@ -69,9 +69,5 @@ class FirstLook(ScopeList):
             after=self._before_range,
         )
         actions = [advance, strategy.history.put(change, token)]
-        try:
-            send("transact_write_items", expressions.transaction(actions, request_token=token))
-        except WriteCancelled:
-            return False
+        send("transact_write_items", expressions.transaction(actions, request_token=token))
         counter.evidence.note(scope, self._before_range)  # so that a remembered counter is read again
-        return True
