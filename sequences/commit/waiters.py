@@ -157,20 +157,21 @@ class Shortage:
     the requests in one write, so that they may fit into what there is. It doubles with every write.
     """
 
-    __slots__ = ("_refusals", "most")
+    __slots__ = ("_times", "most")
 
     def __init__(self) -> None:
-        self._refusals = 0
         self.most: int | None = None
+        self._times: float
+        self.end()
 
     def refused(self, units: int) -> float:
         """The seconds after which a refused write of so many units is worth another attempt."""
-        self._refusals += 1
-        return min(LONGEST_SHORTAGE, units / UNITS_PER_SECOND * 2.0 ** max(0, min(self._refusals - 2, 16)))
+        times, self._times = max(1.0, self._times), self._times * 2
+        return min(LONGEST_SHORTAGE, units / UNITS_PER_SECOND * times)
 
     def end(self) -> None:
         """A write was taken."""
-        self._refusals = 0
+        self._times = 0.5
         if self.most is not None:
             self.most = 2 * self.most if self.most < ENOUGH else None
 
