@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InvalidScope, InvalidToken, OperationNotSupported
 
@@ -66,4 +66,6 @@ def reserving(strategy: Strategy) -> CounterStrategy:
             f"The sequence {strategy.alias!r} ({type(strategy).__name__}) hands out a value only together with its "
             "item: use put_next."
         )
-    return cast("CounterStrategy", strategy)
+    taking: Any = strategy
+    reserves: CounterStrategy = taking
+    return reserves
