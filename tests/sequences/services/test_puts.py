@@ -11,7 +11,7 @@ import pytest
 
 from sequences.commit.requests import Pending, PutRequest
 from sequences.commit.retries import Deadline
-from sequences.exceptions import InvalidItem, SequenceExhausted, SequenceUnavailable
+from sequences.exceptions import InvalidItem, InvalidScope, InvalidToken, SequenceExhausted, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.services import puts
 from sequences.services.puts import PutCall, put, store
@@ -61,6 +61,17 @@ class Stub:
 def told(call: PutCall) -> list[Any]:
     """The answers of all requests."""
     return [pending.answer for pending in call.pendings]
+
+
+@pytest.mark.parametrize(
+    ("scope", "token", "error"), [("#", None, InvalidScope), ("ABC", "a\n", InvalidToken), ("ABC", "", InvalidToken)]
+)
+def test_wrong_arguments(scope: str, token: str | None, error: type[Exception]) -> None:
+    """They are refused before the sequence is looked for, also of items that are stored together."""
+    with pytest.raises(error):
+        PutCall.of("no such", [{}], scope, [token])
+    with pytest.raises(error):
+        PutCall.together("no such", [{}], scope, token, None)
 
 
 class TestStore:
