@@ -90,7 +90,7 @@ class HostLock:
         self._memory = shared_memory()
         if self._memory is None:
             return
-        with contextlib.suppress(OSError):  # a system that allows no such sockets
+        with contextlib.suppress(OSError):  # a system that allows no such sockets, or a holder that is gone
             self._line_up()
             if self._number is not None and self._number - 1 > self._given_back():
                 self._wait_for(self._number - 1, seconds)
@@ -157,30 +157,29 @@ class HostLock:
         """
         until = time.monotonic() + seconds
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
-            before, held = None, self._connect(holder, number)
-            while held and (left := until - time.monotonic()) > 0:
+            self._connect(holder, number)
+            before = None
+            while (left := until - time.monotonic()) > 0:
                 given_back = self._given_back()
                 if given_back == before:
                     return
                 before = given_back
                 holder.settimeout(min(left, LONGEST_WAIT * max(number - given_back, 1)))
                 with contextlib.suppress(TimeoutError):
-                    holder.recv(1)
+                    holder.recv(1)  # raises another error without a connection: nobody has the place any more
                     return
 
-    def _connect(self, holder: socket.socket, number: int) -> bool:
-        """Connect to the holder of a place. Returns False if it is given back, or its holder has died."""
+    def _connect(self, holder: socket.socket, number: int) -> None:
+        """Connect to the holder of a place, unless it is given back, or its holder has died."""
         holder.settimeout(0)
         for _ in range(CONNECT_ATTEMPTS):
             if self._given_back() >= number:
-                break
+                return
             try:
                 holder.connect(self._address(number))
+                return
             except ConnectionRefusedError:  # not yet: it was taken a moment ago
                 time.sleep(0.0005)
-            else:
-                return True
-        return False
 
 
 @contextmanager

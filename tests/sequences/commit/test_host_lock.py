@@ -260,6 +260,13 @@ class TestTurns:
             raise ZeroDivisionError
         assert in_line(topic) == 0
 
+    def test_a_place_is_closed(self, topic: str) -> None:
+        """A place that is given back is closed at once, though somebody has its lock still."""
+        with hold_host_lock(topic) as turn:
+            assert turn._place
+            assert turn._place.fileno() >= 0
+        assert turn._place.fileno() == -1
+
     def test_no_waiting_beyond_the_callers_time(self, topic: str) -> None:
         """A caller waits for the turn no longer than it can."""
         with held_elsewhere(topic), hold_host_lock(topic, 0.01):
