@@ -6,8 +6,10 @@ import _thread
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
 
 import pytest
 
@@ -456,3 +458,27 @@ def test_values_of_a_pool_that_another_one_has_replaced(allocator: BlockAllocato
     allocator._held.drop(scope)
     allocator._held.serve(scope, pool, iter([99]), before=pool.serving)
     assert [*pool.serving] == []
+
+
+def test_the_end_of_a_process(
+    allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is left is given back within half a second, and a request of half a second; the rest is logged."""
+    deadlines: list[Deadline] = []
+
+    def give_back(deadline: Deadline) -> int:
+        deadlines.append(deadline)
+        return 3
+
+    monkeypatch.setattr(allocator._held, "give_back", give_back)
+    with caplog.at_level(logging.INFO, "sequences"):
+        block._give_back(weakref.ref(allocator))
+    (deadline,) = deadlines
+    assert (deadline.seconds, deadline.client, deadline.timing) == (0.5, "default", allocator.timing)
+    assert caplog.messages == ["sequence block: 3 reserved values stay unused"]
+
+
+def test_a_strategy_that_is_gone_gives_nothing_back() -> None:
+    """At the end of a process a strategy that nobody uses any more is left alone."""
+    gone: Any = lambda: None  # noqa: E731 - as a dead reference
+    block._give_back(gone)
