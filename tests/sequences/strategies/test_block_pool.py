@@ -214,8 +214,8 @@ class TestTakingOut:
         assert pool.last is None
         served(pool)
         assert next(pool.serving) == 2
-        assert (pool.cease(), pool.last) == (range(4, 6, 2), 2)
-        assert (pool.cease(), pool.last) == (range(0), 2)
+        assert [pool.cease(), pool.last] == [range(4, 6, 2), 2]
+        assert [pool.cease(), pool.last] == [range(0), 2]
 
     def test_a_value_that_nobody_got(self, stub: Stub) -> None:
         """It is served next, with those that follow it, unless a later one was taken meanwhile."""
