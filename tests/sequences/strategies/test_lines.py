@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -9,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from sequences.exceptions import OperationNotSupported, SequenceError, SequenceExhausted, SequenceFrozen
+from sequences.exceptions import (
+    InvalidSequence,
+    OperationNotSupported,
+    SequenceError,
+    SequenceExhausted,
+    SequenceFrozen,
+)
 from sequences.rows.lines import Line, Lines, LinesChanged
 from sequences.strategies import Strategy
 from sequences.strategies.first_look import FirstLook
@@ -180,6 +187,14 @@ class TestWhichLine:
         assert book.line() == 0
         assert book.last_values == []
 
+    def test_the_day_of_a_period(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A period is looked at as of its first day, and what has none as of the day that is given."""
+        book = Book(monkeypatch, Line(), PERIOD="month")
+        places = [book.book._place(book.now, JUNE, period) for period in ("2026-05", None)]
+        assert places == [(0, MAY), (0, JUNE)]
+        book = Book(monkeypatch, Line())
+        assert book.book._place(book.now, JUNE, "") == (0, JUNE)
+
 
 class TestGoingOn:
     @pytest.mark.parametrize("error", [SequenceFrozen("frozen"), OperationNotSupported("no")])
@@ -240,18 +255,20 @@ class TestShown:
             Counter(sequence="transactional", scope="F", last_value=None, frozen="by ana"),
         ]
         scopes, read = book.strategy.scopes, list[list[str | None]]()
-        with self.paged(scopes, counters):
+        with self.paged(scopes, counters, begin="A"):
             monkeypatch.setattr(book.book.known, "read_many", lambda scopes: read.append([*scopes]))
             page, cursor = scopes.page("a cursor", 7, prefix="A")
         assert [(one.scope, one.percent_used) for one in page] == [("ABC", 50), ("F", 0)]
         assert (cursor, read) == ("another", [["ABC", "F"]])
+        with self.paged(scopes, [], begin=""):
+            assert scopes.page("a cursor", 7) == ([], "another")
 
     @contextmanager
-    def paged(self, scopes: Any, counters: list[Counter]) -> Iterator[None]:
+    def paged(self, scopes: Any, counters: list[Counter], *, begin: str) -> Iterator[None]:
         """The table of counters has these."""
 
-        def page(cursor: str, limit: int, *, begin: str) -> tuple[list[Counter], str]:
-            assert (cursor, limit, begin) == ("a cursor", 7, "A")
+        def page(*asked: Any, **how: Any) -> tuple[list[Counter], str]:
+            assert (asked, how) == (("a cursor", 7), {"begin": begin})
             return counters, "another"
 
         with pytest.MonkeyPatch.context() as patch:
@@ -274,3 +291,13 @@ def test_periods_of_any_line(monkeypatch: pytest.MonkeyPatch, period: str) -> No
         scopes._check("A", "2026-13")
     with pytest.raises(OperationNotSupported, match="searched in one period"):
         scopes._check("A", "")
+
+
+def test_sequences_that_have_no_lines() -> None:
+    """Without a counter nothing tells that rules have changed; with a START for each Region there are no others."""
+    with pytest.raises(InvalidSequence, match=r"^SEQUENCES\['sort-key'\]\['SERIES'\]: SortKeyMaximum has no counter"):
+        ScopeLines(make("sort-key"))
+    striped = make("atomic")
+    striped.config = dataclasses.replace(striped.config, starts={"us-east-1": 1})
+    with pytest.raises(InvalidSequence, match=r"^SEQUENCES\['atomic'\]\['SERIES'\]: START by Regions"):
+        ScopeLines(striped)
