@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -161,6 +162,37 @@ def test_a_put(name: str, told: list[Any], monkeypatch: pytest.MonkeyPatch) -> N
     assert told == [("scope", "ABC"), ("bind", now), ("ABC", [one], now)]
 
 
+@pytest.mark.parametrize("name", ["sort-key", "atomic"])
+def test_a_put_on_a_wrong_day(name: str, told: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only some days are right, the others are answered before anything is stored."""
+    strategy, now = make(name), make(name).deadline()
+    one, wrong = Pending(PutRequest(item={})), Pending(PutRequest(item={}))
+
+    def allowed(scope: str, pendings: Any, answers: object, deadline: object) -> Any:
+        assert (scope, answers, deadline) == ("ABC", strategy.item_writer.answers, now)
+        return pendings[:1]
+
+    monkeypatch.setattr(strategy.naming, "limits", SimpleNamespace(allowed=allowed))
+    monkeypatch.setattr(strategy.lives, "bind", lambda send, deadline: None)
+    monkeypatch.setattr(strategy.items, "submit", lambda *submitted: told.append(submitted))
+    strategy.put("ABC", [one, wrong], now)
+    assert told == [("ABC", [one], now)]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "keeps"),
+    [
+        ("sort-key", {}, True),
+        ("sort-key", {"scopes": None}, False),
+        ("transactional-beside", {}, True),
+        ("transactional", {}, False),
+    ],
+)
+def test_who_keeps_a_list_of_scopes(name: str, options: dict[str, Any], keeps: bool) -> None:
+    """A sequence keeps one unless it is told not to, or the table of its counters is one."""
+    assert make(name, **options).scope_list.keep is keeps
+
+
 class TestTogether:
     @pytest.mark.parametrize(
         ("name", "group", "queues", "most"),
@@ -187,7 +219,7 @@ class TestTogether:
         striped = type(strategy)(config)
         assert striped.item_writer.line is not None
         assert striped.item_writer.line.key("ABC") == striped.schema.key(f"#line#{queue}#ABC", 0)
-        assert striped.gapless is not bool(starts)
+        assert striped.gapless is (not starts)
 
 
 @pytest.mark.parametrize("starts", [{}, {"us-east-1": 1}])
