@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -73,3 +74,19 @@ def test_a_place_is_empty_again(topic: str) -> None:
     memory, (offset, _) = host_memory.shared_memory(), host_memory._place(topic)
     assert memory is not None
     assert not any(memory.view[offset : offset + host_memory._PLACE_BYTES])
+
+
+def test_where_values_are() -> None:
+    """Each place is whole, in the second part of the memory: the first one belongs to the turns of the host."""
+    offsets = {host_memory._place(f"a name {number}")[0] for number in range(10_000)}
+    assert (min(offsets) >= 65_536, max(offsets) <= 5 * 65_536 - 64) == (True, True)
+    assert {offset % 64 for offset in offsets} == {0}
+    assert len(offsets) > 3_000
+
+
+def test_the_name_of_a_memory() -> None:
+    """It is that of its file, which all who share it have, and nobody else."""
+    memory = host_memory.shared_memory()
+    assert memory is not None
+    status = Path(memory.path).stat()
+    assert memory.name == f"{status.st_dev}-{status.st_ino}"
