@@ -126,8 +126,8 @@ class TestDeadline:
         assert type(gave_up) is kind
         assert (gave_up.attempts, gave_up.outcome_unknown) == (1, unknown)
         assert gave_up.seconds == pytest.approx(3 + clock.sleeps[0])
-        assert gave_up.__cause__ is error
         assert not deadline.give_up(error).outcome_unknown
+        assert gave_up.__cause__ is error
 
     def test_tokens(self) -> None:
         """No two tokens are equal."""

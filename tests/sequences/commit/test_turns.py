@@ -148,8 +148,10 @@ class TestWaiting:
         """It waits on, while its leader works."""
         one = house.waiter()
         queue = house.queue(one)
+        batch = queue.batch
         self.waits(house, queue, one)
         assert (list(queue.waiting), given_up(one)) == ([one], None)
+        assert queue.batch is batch
 
     def test_a_leader_that_is_lost(self, house: House) -> None:
         """It is replaced by who has waited for longest, who is woken."""
@@ -186,6 +188,7 @@ class TestGivingUp:
         ("late", "write", "undecided", "in_batch", "unknown"),
         [
             (0.7, True, False, True, None),
+            (0.8, True, False, True, True),
             (0.9, True, False, True, True),
             (0.9, False, True, True, True),
             (0.9, False, False, True, False),
@@ -196,6 +199,7 @@ class TestGivingUp:
         self, house: House, late: float, write: bool, undecided: bool, in_batch: bool, unknown: bool | None
     ) -> None:
         """After its leader had its time it is told whether a write may be stored; who led once does not know."""
+        house.clock.now = 0.0  # so that the moment is exact
         one = house.waiter(0.0)
         queue = house.queue()
         made = PreparedWrite(operation="", request={}, pendings=(), values=(), token="")
