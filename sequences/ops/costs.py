@@ -8,6 +8,7 @@ conditional write takes what it would have taken, and a throttled request nothin
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -98,19 +99,17 @@ class Units:
 
 def read_units(size: int) -> int:
     """The units of a consistent read of so many bytes."""
-    return max(1, -(-size // 4096))
+    return -(-size // 4096)
 
 
 def most_together(pattern: WritePattern, item_bytes: int, *, tokens: bool) -> int:
-    """How many items one write can hold: a transaction has 100 actions and 4 MB. 1 for a pattern that shares none."""
-    if not pattern.shares_writes:
-        return 1
+    """How many items one write of a pattern that shares writes can hold: a transaction has 100 actions and 4 MB."""
     actions = (100 - (pattern is WritePattern.TRANSACTION)) // (1 + tokens)
-    return max(1, min(actions, MOST_TRANSACTION_BYTES // max(item_bytes, 1)))
+    return min(actions, MOST_TRANSACTION_BYTES // item_bytes)
 
 
 def units(
-    pattern: WritePattern, item_bytes: int, *, tokens: bool, together: float = 1.0, block_size: int = 100
+    pattern: WritePattern, item_bytes: int, *, tokens: bool, together: float = 1.0, block_size: float = math.inf
 ) -> Units:
     """What one of `together` numbers takes that one request stores, or whose values one request takes.
 
@@ -147,7 +146,7 @@ def units_alone(strategy: Strategy, *, tokens: bool = False) -> tuple[float, flo
         pattern = pattern_of(type(strategy))
     except InvalidSequence:
         return None
-    taken = units(pattern, 1000, tokens=tokens, block_size=strategy.option.get("block_size", 1))
+    taken = units(pattern, 1024, tokens=tokens, block_size=strategy.option.get("block_size", math.inf))
     return taken.write, taken.read + pattern.shares_writes
 
 

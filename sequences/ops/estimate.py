@@ -17,9 +17,10 @@ from .costs import MOST_ITEM_BYTES, Units, Use, WritePattern, most_together, pat
 from .queueing import Group, grouped, taking_turns
 
 WRITES_A_SECOND = float(UNITS_PER_SECOND)
-READS_A_SECOND = 3000.0
-"""What one partition takes in units a second, from
-https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html."""
+"""The write units a second that one partition takes. It takes three times as many read units, which no strategy needs.
+
+From https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html.
+"""
 NEAR = 0.7
 """From this share of the ceiling on the traffic is near it: a queue is long before it never ends."""
 MONTH_SECONDS = 30 * 24 * 3600
@@ -129,7 +130,9 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
     loads = _loads(traffic, taken)
     partition = max(loads, key=lambda name: loads[name])
     verdict = _verdict(traffic, ceiling, taken)
-    wait = _wait(pattern, traffic, group, taken)
+    wait = _served(pattern, traffic, taken)
+    if pattern is not WritePattern.BLOCK:
+        wait += group.wait  # for the write to begin
     return Estimate(
         strategy=strategy.__name__,
         units=taken,
@@ -140,93 +143,87 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
         partition=partition,
         partition_units=loads[partition],
         verdict=verdict,
-        remedy="" if verdict == Verdict.FITS else _remedy(traffic, limit),
+        remedy="" if verdict == Verdict.FITS else _remedy(traffic, limit, block_size),
         month_units=_month(pattern, traffic, taken, block_size),
     )
 
 
 def _at(pattern: WritePattern, traffic: Traffic, rate: float, block_size: int) -> tuple[Group, Units]:
     """The groups of a scope at a rate, and what a number takes there."""
-    most = most_together(pattern, traffic.item_bytes, tokens=traffic.tokens)
-    if pattern.shares_writes:
-        group = taking_turns(rate, traffic.latency, most, traffic.processor, traffic.processes)
-    else:
+
+    def taken(together: float) -> Units:
+        return units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
+
+    if not pattern.shares_writes:
         counting = 2 if pattern is WritePattern.READ_AND_WRITE else 1
         group = grouped(rate / traffic.processes, counting * traffic.latency, math.inf, 0.0)
-    lone, shared = (
-        units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=size, block_size=block_size)
-        for size in (1, max(group.size, 1 + 1e-9))
-    )
-    if not pattern.shares_writes:
-        return group, shared
+        return group, taken(group.size)
+    most = most_together(pattern, traffic.item_bytes, tokens=traffic.tokens)
+    group = taking_turns(rate, traffic.latency, most, traffic.processor, traffic.processes)
+    lone, shared = taken(1), taken(group.size)
     share = group.alone / group.size  # of the numbers that are alone in their write
     write = share * lone.item.write + (1 - share) * shared.item.write
     reads = 0.0  # of the highest item, by a caller who comes when it is not remembered any more
     if pattern is WritePattern.TAIL:
         reads = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
     item = Use(write, reads * read_units(traffic.item_bytes))
-    return group, replace(shared, requests=1 / group.size + reads, item=item, marker=lone.marker)
+    return group, replace(shared, requests=1 / group.size + reads, item=item)
 
 
-def _wait(pattern: WritePattern, traffic: Traffic, group: Group, taken: Units) -> float:
-    """The seconds until a number is there: the wait for the group's write, and the requests one after another."""
+def _served(pattern: WritePattern, traffic: Traffic, taken: Units) -> float:
+    """The seconds that a caller takes: the requests one after another, and the process's own work."""
     trips = pattern.round_trips + (traffic.tokens and not pattern.shares_writes)  # the look for the marker
-    reads = taken.item.read / read_units(traffic.item_bytes) if pattern is WritePattern.TAIL else 0.0
-    waits = 0.0 if pattern is WritePattern.BLOCK else group.wait
-    return waits + (trips + reads) * traffic.latency + traffic.processor
+    reads = taken.item.read / read_units(traffic.item_bytes)
+    return (trips + reads) * traffic.latency + traffic.processor
 
 
 def _ceilings(pattern: WritePattern, traffic: Traffic, block_size: int) -> Mapping[str, float]:
     """The most numbers a second of one scope by what limits them."""
     latency, busy, processes = traffic.latency, traffic.processor, traffic.processes
-    each = min(most_together(pattern, traffic.item_bytes, tokens=traffic.tokens), traffic.writers_each)
-    together = each if pattern.shares_writes else traffic.writers_each
+    together = traffic.writers_each
+    if pattern.shares_writes:
+        together = min(together, most_together(pattern, traffic.item_bytes, tokens=traffic.tokens))
     taken = units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
     found = {
-        name: limit / used
-        for name, limit, used in (
-            ("write units of the items' partition", WRITES_A_SECOND, 0.0 if traffic.own_keys else taken.item.write),
-            ("write units of the markers' partition", WRITES_A_SECOND, taken.marker.write),
-            ("write units of the counters' partition", WRITES_A_SECOND, taken.counter.write),
-            ("read units of the counters' partition", READS_A_SECOND, taken.counter.read),
-        )
+        f"write units of the {name}' partition": WRITES_A_SECOND / used
+        for name, used in _writes(traffic, taken).items()
         if used
     }
     if pattern.shares_writes:
-        found["one write at a time, by turns"] = processes * each / max(processes * latency, latency + busy * each)
+        seconds = max(processes * latency, latency + busy * together)
+        found["one write at a time, by turns"] = processes * together / seconds
     else:
-        found["the writers, who wait for their requests"] = traffic.writers / _wait(
-            pattern, traffic, Group(1, 1, 0), taken
-        )
+        found["the writers, who wait for their requests"] = traffic.writers / _served(pattern, traffic, taken)
     if busy:
         found["the processes' own work"] = processes / busy
     return found
 
 
-def _loads(traffic: Traffic, taken: Units) -> Mapping[str, float]:
-    """The write units a second of each partition at the peak. The counters of all scopes are in one."""
+def _writes(traffic: Traffic, taken: Units) -> Mapping[str, float]:
+    """The write units that a number takes of each partition; an item with a key of its own shares none."""
     return {
-        "items": 0.0 if traffic.own_keys else traffic.hot * taken.item.write,
-        "markers": traffic.hot * taken.marker.write,
-        "counters": traffic.per_second * taken.counter.write,
+        "items": 0.0 if traffic.own_keys else taken.item.write,
+        "markers": taken.marker.write,
+        "counters": taken.counter.write,
     }
 
 
+def _loads(traffic: Traffic, taken: Units) -> Mapping[str, float]:
+    """The write units a second of each partition at the peak. The counters of all scopes are in one."""
+    writes = _writes(traffic, taken).items()
+    return {name: used * (traffic.per_second if name == "counters" else traffic.hot) for name, used in writes}
+
+
 def _verdict(traffic: Traffic, ceiling: float, taken: Units) -> str:
-    counters = max(
-        traffic.per_second * taken.counter.write / WRITES_A_SECOND,
-        traffic.per_second * taken.counter.read / READS_A_SECOND,
-    )
-    load = max(traffic.hot / ceiling, counters)
+    load = max(traffic.hot / ceiling, traffic.per_second * taken.counter.write / WRITES_A_SECOND)
     return Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
 
 
-def _remedy(traffic: Traffic, limit: str) -> str:
+def _remedy(traffic: Traffic, limit: str, block_size: int) -> str:
     """What helps against a limit."""
     if "items" in limit:
-        return (
-            f"{_keys_of_their_own(traffic)}Spread the numbers over more scopes or sequences, or make the items smaller."
-        )
+        own_keys = _keys_of_their_own(traffic, block_size)
+        return f"{own_keys}Spread the numbers over more scopes or sequences, or make the items smaller."
     if "markers" in limit:
         return "Spread the numbers over more scopes or sequences, or leave the tokens out."
     if "counters" in limit:
@@ -238,12 +235,12 @@ def _remedy(traffic: Traffic, limit: str) -> str:
     return "Run more writers, or spread the numbers over more scopes."
 
 
-def _keys_of_their_own(traffic: Traffic) -> str:
+def _keys_of_their_own(traffic: Traffic, block_size: int) -> str:
     """What one scope would take without gaps, with items in partitions of their own; empty if that is no help."""
     pattern, spread = WritePattern.TRANSACTION, replace(traffic, own_keys=True)
-    ceilings = _ceilings(pattern, spread, block_size=1)
+    ceilings = _ceilings(pattern, spread, block_size)
     limit = min(ceilings, key=lambda name: ceilings[name])
-    if ceilings[limit] <= min(_ceilings(pattern, traffic, block_size=1).values()):
+    if ceilings[limit] <= min(_ceilings(pattern, traffic, block_size).values()):
         return ""
     return (
         f"Without gaps {TransactionalCounter.__name__} with items under keys of their own (value_in) takes "

@@ -29,7 +29,7 @@ def _price(name: str, given: object) -> Decimal:
     try:
         price = Decimal(str(given))
     except InvalidOperation:
-        price = Decimal(-1)
+        price = Decimal("NaN")
     if not price.is_finite() or price < 0:
         raise InvalidSequence(f"SEQUENCES_PRICES[{name!r}] is {given!r}; it must be a number from 0, such as '0.625'.")
     return price

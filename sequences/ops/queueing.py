@@ -53,7 +53,7 @@ def taking_turns(rate: float, seconds: float, most: float, busy: float, processe
         return grouped(rate, seconds, most, busy)
     each = rate / processes
     load = each * seconds
-    idle, queue, writing, turn = math.exp(-load) / each, 0.0, 0.0, 0.0
+    idle, queue, writing = math.exp(-load) / each, 0.0, 0.0
     for others in range(processes):
         turn = seconds * (queue - math.exp(-load) * writing / 2)
         cycle = idle + turn + seconds

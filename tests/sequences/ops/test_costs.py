@@ -120,7 +120,7 @@ class TestShapes:
 
     def test_an_unknown_one(self) -> None:
         """Of a strategy of an application nothing is known, and the error says of which something is."""
-        with pytest.raises(InvalidSequence, match=r"ReadThenPut cannot be estimated.*only of SortKeyMaximum"):
+        with pytest.raises(InvalidSequence, match=r"ReadThenPut cannot be estimated.*only of SortKeyMaximum, Tr"):
             pattern_of(ReadThenPut)
 
     def test_large_items(self) -> None:
@@ -128,7 +128,6 @@ class TestShapes:
         assert most_together(WritePattern.TAIL, 400 * 1024, tokens=False) == 10
         assert [most_together(WritePattern.TAIL, 64 * 1024 + more, tokens=False) for more in (0, 1)] == [64, 63]
         assert [most_together(WritePattern.TRANSACTION, 1000, tokens=tokens) for tokens in (False, True)] == [99, 49]
-        assert most_together(WritePattern.ADDITION, 1000, tokens=False) == 1
 
 
 def put(name: str, scope: str, size: int, token: str | None) -> Allocation:

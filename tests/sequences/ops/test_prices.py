@@ -10,7 +10,7 @@ from sequences import put_next, put_next_many
 from sequences.exceptions import InvalidSequence
 from sequences.ops.checks import check_sequences
 from sequences.ops.costs import cost_of_thousand, units_alone
-from sequences.ops.prices import prices
+from sequences.ops.prices import cost_of_units, prices
 from sequences.registry import strategies
 from tests.sequences.support import COUNTERS, OWN, SORT_KEYS, Wire, on_dynamodb_local
 
@@ -47,10 +47,18 @@ class TestUnits:
     def test_a_block_is_shared(self) -> None:
         """The one write that reserves a block is shared by all its values."""
         assert units_alone(strategies["block"]) == (1 + 1 / 8, 0)
+        assert cost_of_thousand(strategies["block"]) == Decimal("0.000703125")  # 0.625 a million write units
+
+    def test_the_price_with_a_token(self) -> None:
+        """The marker, and the look for it, cost too; a read costs a fifth of a write."""
+        assert units_alone(strategies["atomic"], tokens=True) == (5, 1)
+        assert cost_of_thousand(strategies["atomic"], tokens=True) == Decimal("0.00325")
+        assert [units_alone(strategies[name]) for name in ("sort-key", "transactional")] == [(1, 1), (4, 1)]
 
     def test_a_strategy_that_does_not_say(self) -> None:
         """A strategy of an application need not say its units; then there is no price."""
         (name,) = OWN
+        assert units_alone(strategies[name]) is None
         assert cost_of_thousand(strategies[name]) is None
 
 
@@ -75,14 +83,18 @@ class TestPrices:
         assert prices() == {"WRITE": Decimal("0.625"), "READ": Decimal("0.125"), "CURRENCY": "USD"}
         with override_settings(SEQUENCES_PRICES={"WRITE": 1.25, "CURRENCY": "EUR"}):
             assert prices() == {"WRITE": Decimal("1.25"), "READ": Decimal("0.125"), "CURRENCY": "EUR"}
+        with override_settings(SEQUENCES_PRICES={"WRITE": 0}):
+            assert cost_of_units(1_000_000, 2_000_000) == Decimal("0.25")
 
     @pytest.mark.parametrize(
         ("given", "said"),
         [
             ([], "must be a dict"),
-            ({"WRITES": 1}, "unknown key 'WRITES'; known are WRITE, READ, CURRENCY"),
+            ({"WRITES": 1, "READS": 1}, "unknown key 'READS'; known are WRITE, READ, CURRENCY"),
             ({"READ": "free"}, r"SEQUENCES_PRICES\['READ'\] is 'free'; it must be a number from 0"),
             ({"READ": -1}, "must be a number from 0"),
+            ({"WRITE": "-0.1"}, "must be a number from 0"),
+            ({"READ": "Infinity"}, "must be a number from 0"),
             ({"READ": "NaN"}, "must be a number from 0"),
         ],
     )
