@@ -1,6 +1,5 @@
 """The engines that tests use: moto in this process, or the embedded engine. Neither reads or changes a real account."""
 
-import atexit
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -73,7 +72,6 @@ def _started(process: int) -> Engine:
     engine = Engine()
     if engine.fallback:
         raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}.", "Install it, or use moto.")
-    atexit.register(engine.stop)
     return engine.start()
 
 

@@ -472,9 +472,9 @@ class TestPrometheus:
             assert f'sequences_values_total{{sequence="orders"}} {total}.0' in done.stdout.decode()
 
     def test_a_file_that_goes_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A process may end, and take its moment's figures away, while another one reads the folder."""
+        """A file may be taken away while a process reads the folder, as those of a moment's figures are."""
         monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-        monkeypatch.setattr(Path, "glob", lambda folder, _: [folder / "gauge_livesum_1.db"])
+        monkeypatch.setattr(Path, "glob", lambda folder, _: [folder / "counter_1.db"])
         assert exposition() == b""
 
 

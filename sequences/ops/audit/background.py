@@ -11,7 +11,6 @@ import logging
 import os
 import threading
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 
@@ -120,11 +119,12 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
             told = time.monotonic()
 
     def result_of(report: AuditReport) -> AuditResult:
+        nonlocal began
+        since, began = began, time.monotonic()
         at = datetime.fromtimestamp(kept.strategy.wall(), UTC)
-        return AuditResult.of(report, by=run.by, at=at, seconds=0.0)
+        return AuditResult.of(report, by=run.by, at=at, seconds=began - since)
 
-    found = reduce(AuditResult.with_rows, map(result_of, reports_on(kept.strategy, scope, progress)))
-    result = replace(found, seconds=time.monotonic() - began)
+    result = reduce(AuditResult.with_rows, map(result_of, reports_on(kept.strategy, scope, progress)))
     kept.finish(run, result)
     logger.info("audit of %s %r by %s: %s", result.sequence, scope, run.by, result.verdict)
 

@@ -79,7 +79,7 @@ class Check(Values):
         require_collections(strategy)
         super().__init__(strategy, scope, found)
         self.voided, self.stored = found, stored
-        self._text_name, self._digest_name = strategy.layout.text_name, strategy.layout.digest_name
+        self._text_name, self._digest_name = strategy.layout.text_name or "", strategy.layout.digest_name
         self._without_digest = 0
         self.own_keys = OwnKeys(strategy, self.row)
         self.markers = MarkerCheck(strategy, scope, self.own_keys, self.report)
@@ -110,7 +110,7 @@ class Check(Values):
 
     def _item(self, value: int, row: Row) -> None:
         self._carries(value)
-        text = str(row.get(self._text_name, "")) if self._text_name else ""
+        text = str(row.get(self._text_name, ""))
         if about := signed_void(row):
             by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
             void = Void(value=value, by=by, at=at, reason=reason, text=text)

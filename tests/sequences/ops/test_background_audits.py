@@ -70,6 +70,7 @@ def test_its_result_is_kept(strategy: Strategy, scope: str) -> None:
         "1 finding is unexplained",
     )
     assert result.findings == ("gap: 1234",)
+    assert 0 < result.seconds < 60
     assert result.at >= run.began_at.replace(microsecond=0)
     assert result in latest_audits(ALIAS, limit=1000)
 
@@ -94,29 +95,65 @@ def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytes
     monkeypatch.setattr(background, "PROGRESS_SECONDS", 0)
     monkeypatch.setattr(check, "ROWS_A_PAGE", 10)
     fill(scope, 50)
-    seen, go_on = threading.Event(), threading.Event()
+    seen = threading.Event()
     renew = KeptAudits.renew
 
     def renewed(*given: Any) -> bool:
         stored = renew(*given)
         seen.set()
-        assert go_on.wait(60)
+        assert background._running.ends.wait(60)
         return stored
 
-    monkeypatch.setattr(KeptAudits, "renew", renewed)
+    with monkeypatch.context() as patch:
+        patch.setattr(KeptAudits, "renew", renewed)
+        start_audit(strategy, scope, "ada")
+        assert seen.wait(60)
+        assert f"audit of {ALIAS}" in {thread.name for thread in threading.enumerate()}
+        run, result = KeptAudits(strategy).look(scope)
+        assert run is not None
+        assert (run.done, run.wanted, run.runs, run.ended, result) == (10, 50, True, False, None)
+        stop_audits()
+    run, result = KeptAudits(strategy).look(scope)
+    assert run is not None
+    assert (run.done, run.runs, run.ended, run.problem, result) == (10, False, False, "its process ended", None)
+    start_audit(strategy, scope, "bob")  # those that begin later do not stop
+    end_of(strategy, scope)
+    run, result = KeptAudits(strategy).look(scope)
+    assert run is not None
+    assert result is not None
+    assert (run.done, run.problem, result.by, result.stored) == (50, "", "bob", 50)
+
+
+def test_its_progress_is_stored_now_and_then(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short audit stores nothing between its begin and its end."""
+    monkeypatch.setattr(check, "ROWS_A_PAGE", 10)
+    monkeypatch.setattr(background, "PROGRESS_SECONDS", 3600)
+    monkeypatch.setattr(KeptAudits, "renew", mock.Mock(side_effect=AssertionError))
+    fill(scope, 50)
     start_audit(strategy, scope, "ada")
-    assert seen.wait(60)
+    end_of(strategy, scope)
     run, result = KeptAudits(strategy).look(scope)
     assert run is not None
-    assert (run.done, run.wanted, run.runs, run.ended, result) == (10, 50, True, False, None)
-    threading.Timer(0, go_on.set).start()
-    background._running.ends.set()
-    go_on.set()
-    stop_audits()
-    run, result = KeptAudits(strategy).look(scope)
+    assert (run.ended, result and result.stored) == (True, 50)
+
+
+def test_an_end_that_cannot_be_stored(
+    strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says so, and the lease ends all the same."""
+    fill(scope, 3)
+    monkeypatch.setattr(column_check, "audit", mock.Mock(side_effect=StorageRefused("the engine said no")))
+    monkeypatch.setattr(KeptAudits, "stop", mock.Mock(side_effect=StorageRefused("not even that")))
+    start_audit(strategy, scope, "ada")
+    for thread in background._running.threads:
+        thread.join(60)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        f"audit of {ALIAS} {scope!r} stopped: the engine said no",
+        f"the end of the audit of {ALIAS} cannot be stored: not even that",
+    ]
+    run, _ = KeptAudits(strategy).look(scope)
     assert run is not None
-    assert (run.runs, run.ended, run.problem, result) == (False, False, "its process ended", None)
-    assert run.done in (10, 20)
+    assert (run.runs, run.problem) == (True, "")
 
 
 def test_two_starts_at_once_make_one(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,6 +225,21 @@ def test_the_table_of_alarms_says_when_each_rings() -> None:
     assert made == {}
 
 
+def test_the_words_of_thresholds() -> None:
+    """A sum or a share in one span, and in how many spans of how many, if more than one is looked at."""
+    words = re.findall(r"\| `(\w+)` \| .* \| (.*) \|$", alarms_table(), re.MULTILINE)
+    assert dict(words) == {
+        **dict.fromkeys(("WentBack", "Refused", "UsedUp"), "at least 1 in 1 min"),
+        "NearlyUsedUp": "at least 1 in 5 min",
+        "GaveUp": "at least 5 in 1 min, in 3 of 5 such spans",
+        **dict.fromkeys(
+            ("FailedRequests", "SlowRequests"),
+            "at least 1 % of the requests, and 5, in 1 min, in 3 of 5 such spans",
+        ),
+        "Limit": "at least 300 in 5 min, in 3 of 3 such spans",
+    }
+
+
 def test_no_alarm_rings_for_what_is_designed() -> None:
     """Of DynamoDB's metrics none is watched that counts a hot key, lost races, or single failures."""
     watched = set(re.findall(r'"MetricName": "(\w+)"', json.dumps(properties("AWS::CloudWatch::Alarm"))))
