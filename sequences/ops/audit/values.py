@@ -23,8 +23,8 @@ def explained(first: int, last: int, changes: Sequence[Change], numbers: Numbers
     step = numbers.step
     while first <= last:
         change = next((one for one in changes if _skipped(one, first, numbers)), None)
-        ends = [one.before for one in changes if one.before is not None and first <= one.before < last]
-        end = min([last, *ends] if change is None else [last, change.after or last])
+        ends = [change.after] if change else [one.before for one in changes]
+        end = min([last, *(one for one in ends if one is not None and first <= one)])
         count = (end - first) // step + 1
         signed = {"by": change.by, "at": change.at.isoformat(), "reason": change.reason} if change else {}
         yield Gap(first=first, last=first + (count - 1) * step, count=count, **signed)
@@ -33,7 +33,7 @@ def explained(first: int, last: int, changes: Sequence[Change], numbers: Numbers
 
 def _skipped(change: Change, value: int, numbers: Numbers) -> bool:
     before = numbers.before_start if change.before is None else change.before
-    return before < value <= (change.after or 0)
+    return change.after is not None and before < value <= change.after
 
 
 class Values:
