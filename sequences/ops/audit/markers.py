@@ -86,8 +86,6 @@ class MarkerCheck:
         values = {value for row in rows for value in _members(row, self._numbers.step)}
         tokens = stored_tokens(self._schema, self._partition, values, self._token_name) if values else {}
         for row in rows:
-            if "count" in row:
-                continue  # of values that were taken before their items are stored
             self._check(row, tokens)
 
     def _check(self, row: Row, tokens: Mapping[int, str]) -> None:
@@ -107,7 +105,10 @@ class MarkerCheck:
 
 
 def _members(marker: Row, step: int) -> list[int]:
-    """The values of a marker under which a row must be: those of its items without keys of their own."""
+    """The values of a marker under which a row must be: those of its items without keys of their own.
+
+    None of one with a `count`, which is of values that were taken before their items are stored.
+    """
     first, count, own_keys = marker.get("value"), marker.get("items", 1), marker.get("own_keys", ())
     if not isinstance(first, int) or "count" in marker:
         return []
