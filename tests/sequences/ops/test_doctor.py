@@ -11,10 +11,9 @@ from pytest_django import Settings
 
 from sequences import dynamodb
 from sequences.commit.retries import Deadline
-from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, judging, reading
+from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, reading
 from sequences.ops.doctor.tables import TableFacts, of_table
 from sequences.registry import strategies
-from sequences.rows.rules import Difference
 from tests.sequences.support import handled, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -30,6 +29,7 @@ ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
 SOUND = {**KEYS, **ON_DEMAND, "TableStatus": "ACTIVE", "DeletionProtectionEnabled": True}
 EXPIRING = {"TimeToLiveStatus": "ENABLED", "AttributeName": "marker_expires_at"}
 RECOVERABLE = {"PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"}}
+BY_MARKERS = "by marker_expires_at"
 SORT_KEY = {"tickets": ["items", "markers"]}
 ATOMIC = {"orders": ["items"]}
 ABROAD = {"Replicas": [{"RegionName": "eu-west-1"}, {"RegionName": "us-east-1"}]}
@@ -46,40 +46,20 @@ def judged(**changes: Any) -> dict[str, Finding]:
     return {finding.about: finding for finding in found}
 
 
-class TestSettings:
-    @pytest.mark.parametrize(
-        ("changed", "verdict"),
-        [
-            ((), GOOD),
-            ([Difference("FORMAT", "{value}", "{value}-{scope}", CAREFUL)], CAREFUL),
-            ([Difference("START", 1, 1001, UNSOUND)], UNSOUND),
-            (Unknown("AccessDenied"), UNKNOWN),
-        ],
-    )
-    def test_settings_that_changed(self, changed: Sequence[Difference] | Unknown, verdict: Verdict) -> None:
-        """Settings by which the rows are not written are a finding with a remedy; others are good."""
-        settings = judging.of_settings("tickets", changed)
-        assert (settings.subject, settings.about, settings.verdict) == ("sequence tickets", "settings", verdict)
-        assert ("adopt tickets" in settings.remedy) == (verdict in (CAREFUL, UNSOUND))
-        if not isinstance(changed, Unknown):
-            told = "; ".join(map(str, changed)) if changed else "those by which its rows are written"
-            assert settings.found == told
-
-
 class TestTables:
     def test_a_sound_table(self) -> None:
         """Nothing is said against a table that is as it should be, and good findings need no remedy."""
         found = judged()
         assert {finding.verdict for finding in found.values()} == {GOOD}
         assert {finding.remedy for finding in found.values()} == {""}
-        assert [*found] == [
-            "table",
-            "keys",
-            "billing",
-            "point-in-time recovery",
-            "deletion protection",
-            "expiry (TTL)",
-        ]
+        assert {about: finding.found for about, finding in found.items()} == {
+            "table": "active",
+            "keys": "pk (S), sk (N)",
+            "billing": "on demand",
+            "point-in-time recovery": "on",
+            "deletion protection": "on",
+            "expiry (TTL)": BY_MARKERS,
+        }
 
     @pytest.mark.parametrize(
         ("changes", "about", "verdict", "found", "remedy"),
@@ -87,14 +67,21 @@ class TestTables:
             ({"table": None}, "table", UNSOUND, "missing", "create_tables"),
             ({"table": {**SOUND, "TableStatus": "CREATING"}}, "table", UNSOUND, "creating", "Wait"),
             ({"table": {**SOUND, "TableStatus": "UPDATING"}}, "table", GOOD, "updating", ""),
+            ({"table": {**KEYS, **ON_DEMAND}}, "table", GOOD, "active", ""),
             ({"table": Unknown("away")}, "table", UNKNOWN, "not known", ""),
             ({"keys": {"id": "S"}}, "keys", UNSOUND, "pk (S), sk (N)", "key_names"),
-            ({"table": {**SOUND, "BillingModeSummary": {}}}, "billing", CAREFUL, "0 write and 0 read", "on-demand"),
+            (
+                {"table": {**SOUND, "BillingModeSummary": {}}},
+                "billing",
+                CAREFUL,
+                f"{PROVISIONED} 0 write and 0 read units a second",
+                "on-demand",
+            ),
             (
                 {"table": {**KEYS, "ProvisionedThroughput": {"WriteCapacityUnits": 5, "ReadCapacityUnits": 7}}},
                 "billing",
                 CAREFUL,
-                "5 write and 7 read",
+                "provisioned: 5 write and 7 read units a second",
                 "auto scaling",
             ),
             ({"recovery": {}}, "point-in-time recovery", CAREFUL, "off", "update-continuous-backups --table-name t "),
@@ -102,6 +89,28 @@ class TestTables:
             ({"recovery": Unknown("no")}, "point-in-time recovery", UNKNOWN, "not known", ""),
             ({"table": {**KEYS, **ON_DEMAND}}, "deletion protection", CAREFUL, "off", "update-table --table-name t "),
             ({"expiry": {"TimeToLiveStatus": "DISABLED"}}, "expiry (TTL)", CAREFUL, "off", "create_tables"),
+            (
+                {"expiry": {"TimeToLiveStatus": "DISABLED", "AttributeName": "at"}},
+                "expiry (TTL)",
+                CAREFUL,
+                "off",
+                "create_",
+            ),
+            (
+                {"expiry": {**EXPIRING, "TimeToLiveStatus": "ENABLING"}},
+                "expiry (TTL)",
+                GOOD,
+                "by marker_expires_at",
+                "",
+            ),
+            ({"expiry": EXPIRING, "uses": ATOMIC}, "expiry (TTL)", GOOD, "by marker_expires_at", ""),
+            (
+                {"expiry": {}, "uses": {"a": ["items"], "b": ["markers"]}},
+                "expiry (TTL)",
+                CAREFUL,
+                "off",
+                "create_tables",
+            ),
             ({"expiry": {}, "uses": ATOMIC}, "expiry (TTL)", GOOD, "off", ""),
             (
                 {"expiry": {"TimeToLiveStatus": "ENABLED", "AttributeName": "at"}},
@@ -119,70 +128,39 @@ class TestTables:
         """Each fact has its verdict, and what is not good says why, and what helps."""
         finding = judged(**changes)[about]
         assert finding.verdict is verdict
-        assert found in finding.found
+        assert finding.found == found
         assert remedy in finding.remedy
         assert bool(finding.remedy) == bool(remedy)
         assert finding.reason
 
+    def test_what_nobody_read(self) -> None:
+        """A fact that was not read says so, and one that could not be read says why."""
+        assert judged(expiry=None)["expiry (TTL)"].reason == "It was not read."
+        unread = judged(table=Unknown("away", "Wait.", failure=False))
+        assert [*unread] == ["table"]
+        found = unread["table"]
+        assert (found.reason, found.remedy, found.failure) == ("away", "Wait.", False)
+        assert [*judged(table=None)] == ["table"]
+
     @pytest.mark.parametrize(
         ("refused", "verdict", "said"),
-        [((), GOOD, "those of every write"), (("PutItem",), UNSOUND, "missing: dynamodb:PutItem")],
+        [
+            ((), GOOD, "those of every write"),
+            (("PutItem", "Query"), UNSOUND, "missing: dynamodb:PutItem, dynamodb:Query"),
+        ],
     )
     def test_permissions(self, refused: Sequence[str], verdict: Verdict, said: str) -> None:
         """What the role may not do is named; without a try nothing is said of it."""
         finding = judged(refused=refused)["permissions"]
         assert (finding.verdict, finding.found) == (verdict, said)
+        assert ("Allow dynamodb:PutItem, dynamodb:Query in the policy" in finding.remedy) == bool(refused)
 
     def test_markers_of_a_strong_global_table(self) -> None:
         """It cannot expire items, so that create_tables is no remedy."""
         finding = judged(table={**SOUND, **STRONG}, expiry={})["expiry (TTL)"]
         assert finding.verdict is CAREFUL
         assert "delete old markers yourself" in finding.remedy
-
-
-class TestClients:
-    @pytest.mark.parametrize(
-        ("seconds", "verdict"),
-        [([0.001, 0.9, 0.002, 0.003, 0.9], GOOD), ([0.2] * 5, CAREFUL), (Unknown("away"), UNKNOWN)],
-    )
-    def test_latency(self, seconds: Sequence[float] | Unknown, verdict: Verdict) -> None:
-        """The median of the reads counts."""
-        assert judging.of_latency("client a", seconds).verdict is verdict
-
-    @pytest.mark.parametrize(("ahead", "verdict"), [(0.0, GOOD), (60.0, CAREFUL), (-60.0, CAREFUL)])
-    def test_clock(self, ahead: float, verdict: Verdict) -> None:
-        """A clock may be far off in either direction."""
-        assert judging.of_clock("client a", ahead).verdict is verdict
-
-    @pytest.mark.parametrize(
-        ("caller", "verdict", "found"),
-        [("arn:aws:iam::1:role/web", GOOD, "arn:aws:iam::1:role/web"), (Unknown("refused"), UNKNOWN, "not known")],
-    )
-    def test_names(self, caller: str | Unknown, verdict: Verdict, found: str) -> None:
-        """Who asks."""
-        finding = judging.of_caller("client a", caller)
-        assert (finding.verdict, finding.found) == (verdict, found)
-
-    @pytest.mark.parametrize(
-        ("limits", "verdict", "found"),
-        [
-            ({"TableMaxWriteCapacityUnits": 40000}, GOOD, "40,000 write units a second for a"),
-            ({"TableMaxWriteCapacityUnits": 1000}, GOOD, "1,000 write units a second for a"),
-            ({"TableMaxWriteCapacityUnits": 500}, CAREFUL, "500 write units a second for a"),
-            (Unknown("refused"), UNKNOWN, "not known"),
-        ],
-    )
-    def test_limits(self, limits: Mapping[str, Any] | Unknown, verdict: Verdict, found: str) -> None:
-        """Whether a table may take what one busy scope needs."""
-        finding = judging.of_limits("client a", limits)
-        assert finding.verdict is verdict
-        assert found in finding.found
-
-    def test_a_transport_that_does_not_fit(self) -> None:
-        """Requests that do not go the lean way are told, with what botocore lacks."""
-        finding = judging.of_transport("client a", "no attribute '_signer'")
-        assert (finding.about, finding.verdict) == ("transport", CAREFUL)
-        assert "no attribute '_signer'" in finding.found
+        assert "create_tables" in judged(table={**SOUND, **ABROAD}, expiry={})["expiry (TTL)"].remedy
 
 
 @pytest.mark.usefixtures("configured")
