@@ -74,7 +74,7 @@ class TestTables:
                 {"table": {**SOUND, "BillingModeSummary": {}}},
                 "billing",
                 CAREFUL,
-                f"{PROVISIONED} 0 write and 0 read units a second",
+                "provisioned: 0 write and 0 read units a second",
                 "on-demand",
             ),
             (
