@@ -191,7 +191,9 @@ def test_the_audit_of_a_dead_process_can_be_begun_again(scope: str) -> None:
     strategy.wall = lambda: now[0]
     kept = KeptAudits(strategy)
     dead = kept.begin(scope, "ada")
-    kept.renew(dead, 7, 9)
+    assert kept.look(scope) == (dead, None)
+    assert (dead.by, dead.done, dead.wanted, dead.runs, dead.ended) == ("ada", 0, 0, True, False)
+    assert kept.renew(dead, 7, 9)
     now[0] += LEASE_SECONDS - 1
     with pytest.raises(AuditRefused):
         kept.begin(scope, "bob")
@@ -205,6 +207,12 @@ def test_the_audit_of_a_dead_process_can_be_begun_again(scope: str) -> None:
     run, _ = kept.look(scope)
     assert run is not None
     assert (run.by, run.runs) == ("bob", True)
+    assert kept.stop(run, "x" * 300)
+    run, _ = kept.look(scope)
+    assert run is not None
+    assert (run.problem, run.runs, run.ended) == ("x" * 200, False, False)
+    carol = kept.begin(scope, "carol")  # nothing is left of what was before
+    assert kept.look(scope) == (carol, None)
 
 
 def test_an_audit_that_fails_says_why(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,9 +18,11 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
 from sequences.commit import host_memory
 from sequences.ops.audit.results import AuditResult
-from sequences.ops.doctor import Verdict, diagnose, reading
-from sequences.ops.doctor.scopes import of_audits
+from sequences.ops.doctor import EXAMINED_SCOPES, Hand, Verdict, diagnose, needs_a_hand, reading
+from sequences.ops.doctor.scopes import _summary, of_audits
+from sequences.ops.overview import figures_of
 from sequences.registry import strategies
+from sequences.types import Dated, Scope
 from tests.sequences.support import delete_row, handled, set_counter, tapped
 
 PATH = "sequences.strategies"
@@ -222,17 +225,57 @@ class TestUnread:
         assert problem == ""
 
 
+@pytest.mark.usefixtures("three")
+class TestHands:
+    """What the administration says of the scopes whose figures it has read."""
+
+    def test_the_page_that_helps(self) -> None:
+        """Each finding leads to the page where a person does what helps; what is well has none."""
+        for scope, count in (("back", 6), ("end", 1000), ("near", 900), ("cold", 1), ("well", 1)):
+            get_next_values(count, "orders", scope=scope)
+        set_counter("orders", "back", last_value=2)
+        changes.freeze("orders", scope="cold", by="ann", reason="a test")
+        found = needs_a_hand(figures_of("orders", None, 100))
+        assert {one.about: (one.verdict, one.hand) for one in found} == {
+            "scope 'back'": (UNSOUND, Hand("recover", "orders", "back")),
+            "scope 'end'": (UNSOUND, Hand("scope", "orders", "end")),
+            "scope 'near'": (CAREFUL, Hand("scope", "orders", "near")),
+            "scope 'cold'": (CAREFUL, Hand("thaw", "orders", "cold")),
+            "audits": (CAREFUL, Hand("audit", "orders", "end")),
+        }
+        assert len(found) == 5
+
+    def test_the_frozen_and_the_nearly_used_up_come_first(self) -> None:
+        """Of many scopes some are examined: first those that were read as frozen or nearly used up."""
+        for number in range(EXAMINED_SCOPES + 2):
+            get_next_values(10 + (number == 0), "orders", scope=f"{number:02d}")
+        set_counter("orders", "00", last_value=5)  # it is not examined
+        changes.freeze("orders", scope="07", by="ann", reason="a test")
+        get_next_values(900, "orders", scope="08")
+        figures = figures_of("orders", None, 100)
+        read = sorted(figures.read, key=lambda one: str(one.scope), reverse=True)
+        found = needs_a_hand(replace(figures, read=read))
+        assert {one.about for one in found} == {"scope '07'", "scope '08'", "audits"}
+
+    def test_what_could_not_be_read(self) -> None:
+        """Nothing is said of a sequence that cannot be used, or whose scopes could not be read."""
+        get_next_values(1000, "orders")
+        figures = figures_of("orders", None, 100)
+        assert needs_a_hand(replace(figures, trouble="It is away.")) == []
+        assert needs_a_hand(replace(figures, strategy=None)) == []
+
+
 def _denied(**_: object) -> tuple[AWSResponse, Mapping[str, Any]]:
     said = {"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}
     return AWSResponse("", 400, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 400}}  # type: ignore[arg-type]
 
 
-def audited(days: int, unexplained: int = 0, scope: str | None = None) -> AuditResult:
-    """The result of an audit so many days ago, of every scope or of one."""
+def audited(days: int, unexplained: int = 0, scope: str | None = None, period: str = "") -> AuditResult:
+    """The result of an audit so many days ago, of every scope or of one, in all periods or in one."""
     return AuditResult(
         sequence="letters",
         scope=scope,
-        period="",
+        period=period,
         by="ann",
         at=NOW - timedelta(days=days),
         seconds=1.0,
@@ -257,6 +300,14 @@ class TestJudging:
                 CAREFUL,
                 "the one of the scope 'A' on 2026-11-23: 3 findings",
             ),
+            ([], CAREFUL, "none was kept"),
+            ([audited(1, period="2026"), audited(2, 3, "A", "2026")], GOOD, "the last one was 1 days ago: everything"),
+            (
+                [audited(1, period="2026"), audited(2, 3, "A", "2025")],
+                CAREFUL,
+                "the one of the scope 'A' on 2026-11-23",
+            ),
+            ([audited(2), audited(2, 3, "A")], CAREFUL, "the one of the scope 'A' on 2026-11-23: 3 findings"),
             ([audited(1, 1)], CAREFUL, "the one of every scope on 2026-11-24: 1 finding is unexplained"),
         ],
     )
@@ -266,3 +317,35 @@ class TestJudging:
         assert finding.verdict is verdict
         assert finding.found.startswith(found)
         assert bool(finding.remedy) == (verdict is CAREFUL)
+
+    @pytest.mark.parametrize(
+        ("audits", "counted", "scope"),
+        [
+            ([], ["A", "B"], "A"),
+            ([audited(1, 1)], ["B"], "B"),
+            ([audited(1, 1, "A", "2026")], ["B"], Dated.of("A", "2026")),
+        ],
+    )
+    def test_where_to_begin_an_audit(self, audits: list[AuditResult], counted: list[str], scope: Scope) -> None:
+        """In the scope where something was found, or else in the first one that has counted."""
+        finding = of_audits("letters", NOW.timestamp(), audits, counted)
+        assert (finding.subject, finding.about) == ("sequence letters", "audits")
+        assert finding.hand == Hand("audit", "letters", scope)
+
+    def test_nowhere_to_begin_an_audit(self) -> None:
+        """Where no scope is known, no page helps."""
+        assert of_audits("letters", NOW.timestamp(), [audited(1, 1)], []).hand is None
+
+    @pytest.mark.parametrize(
+        ("count", "more", "found", "remedy"),
+        [
+            (3, False, "3 looked at", ""),
+            (3, True, "3 looked at, the first of more", "--scopes 30` looks at more"),
+            (0, True, "0 looked at, the first of more", "--scopes 10` looks at more"),
+        ],
+    )
+    def test_how_many_were_looked_at(self, count: int, more: bool, found: str, remedy: str) -> None:
+        """If there are more, ten times as many can be looked at."""
+        finding = _summary(strategies["tickets"], count, more=more)
+        assert (finding.found, finding.verdict, remedy in finding.remedy) == (found, GOOD, True)
+        assert bool(finding.remedy) == more
