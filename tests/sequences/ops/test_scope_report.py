@@ -17,6 +17,7 @@ from sequences.strategies import Strategy
 from sequences.types import Counter
 from tests.sequences.support import (
     SEQUENCES,
+    Wire,
     delete_row,
     give_each_scope_its_place,
     import_row,
@@ -46,11 +47,14 @@ class TestState:
         assert (found["changes"], found["run"], found["result"]) == ([], None, None)
         assert (found["seen"].scope, found["seen"].last) == (scope, 2)
 
-    def test_a_scope_that_has_not_counted(self, scope: str) -> None:
-        """It has no last number, and no lines."""
+    def test_a_scope_that_has_not_counted(self, scope: str, wire: Wire) -> None:
+        """It has no last number and no lines, so that no items are read."""
         found = look_at(strategies["sort-key"], scope)
         assert (found["last_value"], found["last_text"], list(found["upcoming"])) == (None, "", ["1", "2", "3"])
         assert (found["lines"], trouble_of(found["seen"])) == ([], "")
+        wire.clear()
+        assert scope_report._rows(found["seen"]) == ({}, 1)
+        assert wire.sent == []
 
     def test_what_a_process_holds(self, scope: str) -> None:
         """Of a block that a process took, it says how many values are left; other strategies hold none."""
@@ -59,7 +63,7 @@ class TestState:
         get_next_value("atomic", scope=scope)
         found = look_at(strategies["atomic"], scope)
         assert not found["held"]
-        assert (found["counter"].last_value, found["counter"].scope) == (1, scope)
+        assert [found["counter"]] == strategies["atomic"].scopes.page(None, 10, prefix=scope)[0]
 
     def test_a_frozen_scope(self, scope: str) -> None:
         """It says by whom and why, and the change is among those of the scope alone."""
@@ -122,10 +126,28 @@ class TestLines:
         assert lines("sort-key", scope) == [("stored", 5, 1), ("gap", 4, 1), ("stored", 3, 1), ("stored", 2, 1)]
 
     def test_rows_that_are_no_numbers_of_it(self, scope: str) -> None:
-        """A row below START, such as a project's own, is left out."""
+        """A row below START, such as a project's own, or between two steps is left out."""
         put_next_many("sort-key", [{}] * 2, scope=scope)
         import_row("sort-key", scope, 0)
         assert lines("sort-key", scope) == [("stored", 2, 1), ("stored", 1, 1)]
+        put_next_many("atomic-from-1001-by-10", [{}] * 2, scope=scope)
+        import_row("atomic-from-1001-by-10", scope, 1005)
+        assert lines("atomic-from-1001-by-10", scope) == [("stored", 1011, 1), ("stored", 1001, 1)]
+
+    def test_items_that_nobody_can_list(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """Where the application knows the keys alone, there are no lines, and it says why."""
+        get_next_value("atomic", scope=scope)
+        found = look_at(install("atomic", value_in="attribute"), scope)
+        assert (found["last_value"], found["lines"]) == (1, [])
+        assert found["unlisted"].startswith("The items of this sequence have keys of their own")
+
+    def test_the_key_and_the_text_of_an_item(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """The text is the one that is stored with it, or else the number's."""
+        put_next("sort-key", {}, scope=scope)
+        (line,) = look_at(strategies["sort-key"], scope)["lines"]
+        assert (line["key"], line["text"]) == (f"sort-key#{scope} / 1", "1")
+        with_text = install("sort-key", text_name="text")
+        assert [scope_report._stored(with_text, scope, 1, row)["text"] for row in ({"text": 7}, {})] == ["7", "1"]
 
     def test_a_void(self, scope: str) -> None:
         """It says by whom, when and why, as far as its row does."""
@@ -141,6 +163,14 @@ class TestLines:
         strategy = strategies["sort-key"]
         told = scope_report._stored(strategy, scope, 1, {"void": {"reason": "", "by": "", "at": "noon"}})
         assert (told["kind"], told["by"], told["at"], told["about"]) == ("void", "somebody", None, "no reason given")
+
+    def test_a_gap_with_what_was_void(self, scope: str) -> None:
+        """A change that skipped nothing divides no gap."""
+        put_next_many("transactional", [{}] * 5, scope=scope)
+        changes.void("transactional", 3, scope=scope, by="ann", reason="twice")
+        for value in (2, 3, 4):
+            delete_row("transactional", scope, value)
+        assert lines("transactional", scope) == [("stored", 5, 1), ("gap", 2, 3), ("stored", 1, 1)]
 
     def test_a_gap_that_a_change_explains(self, scope: str) -> None:
         """It has the change's signature in place of what gaps mean."""
