@@ -2,7 +2,7 @@
 
 import contextlib
 import unittest
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -66,7 +66,7 @@ def _make() -> list[str]:
     with contextlib.suppress(InvalidSequence, StorageRefused):
         wanted = {(schema.table, schema.client) for alias in strategies for schema in schemas_of(strategies[alias])}
         on_moto = _tables_on_moto()
-        made += sorted(table for table, client in wanted if not _exists(table, client, on_moto))
+        made += sorted(_missing(wanted, on_moto))
         if on_moto == {}:
             _fill(on_moto)
         elif made:
@@ -80,14 +80,16 @@ def _tables_on_moto() -> dict[str, Any] | None:
     return moto_server.tables_of(region) if moto_server.is_active() and ".amazonaws.com" in endpoint else None
 
 
-def _exists(table: str, client: str, on_moto: Mapping[str, Any] | None) -> bool:
-    if on_moto is not None:
-        return table in on_moto
-    try:
-        dynamodb.table_keys(table, client)
-    except TableMissing:
-        return False
-    return True
+def _missing(wanted: Iterable[tuple[str, str]], on_moto: Mapping[str, Any] | None) -> Iterator[str]:
+    """The tables that are not there, of these with their clients."""
+    for table, client in wanted:
+        try:
+            if on_moto is None:
+                dynamodb.table_keys(table, client)
+            elif table not in on_moto:
+                yield table
+        except TableMissing:
+            yield table
 
 
 _empty: dict[str, Mapping[str, Any]] = {}

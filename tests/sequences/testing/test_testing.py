@@ -41,7 +41,7 @@ from sequences.testing import (
 from sequences.testing.callers import at_once, put_some, take_some
 from sequences.testing.embedded import EngineError
 from sequences.testing.tables import stored_rows
-from tests.sequences.support import SEQUENCES, delete_row, names_that, set_counter
+from tests.sequences.support import SEQUENCES, delete_row, names_that, set_counter, tapped
 
 ALL = override_settings(SEQUENCES=SEQUENCES)
 COUNTING = {"counting": SEQUENCES["atomic"]}
@@ -102,8 +102,13 @@ class TestMoto:
         monkeypatch.delenv("AWS_DEFAULT_REGION")
         if region:
             monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+        for name in ("AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN"):
+            monkeypatch.setenv(name, "nobody's")
         before = dict(os.environ)
         with moto_engine(), sequence_tables():
+            assert os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] == "true"
+            assert os.environ["AWS_DEFAULT_REGION"] == (region or "us-east-1")
+            assert "nobody's" not in os.environ.values()
             assert get_next_value("orders") == 1001
             assert dynamodb.account().endswith(region or "us-east-1")
         assert os.environ == before
@@ -180,15 +185,6 @@ class TestTables:
         with override_settings(SEQUENCES=COUNTING), pytest.raises(TableMissing):
             get_next_value("counting")
 
-    def test_tables_of_somebody_else_stay(self) -> None:
-        """A table that was there before is used as it is, and is not deleted."""
-        with sequence_tables():
-            assert take_some("orders", "ABC", 1) == [1001]
-            with sequence_tables() as made:
-                assert made == []
-                assert take_some("orders", "ABC", 1) == [1002]
-            assert take_some("orders", "ABC", 1) == [1003]
-
 
 class TestNextTests:
     """What a test leaves to the next one of its process."""
@@ -230,6 +226,16 @@ class TestNextTests:
             get_next_value("orders")
         with kit():
             assert get_next_value("orders") == 1001
+
+    def test_tables_of_somebody_else_stay(self, kit: Callable[[], AbstractContextManager[None]]) -> None:
+        """A table that was there before is used as it is: it is neither changed nor deleted."""
+        with kit():
+            assert take_some("orders", "ABC", 1) == [1001]
+            with tapped() as wire, sequence_tables() as made:
+                assert made == []
+                assert {"CreateTable", "UpdateTimeToLive", "DescribeTimeToLive"} & set(wire.operations) == set()
+                assert take_some("orders", "ABC", 1) == [1002]
+            assert take_some("orders", "ABC", 1) == [1003]
 
 
 class TestTablesOnMoto:
@@ -405,6 +411,9 @@ def test_an_engine_by_its_address(endpoint: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
     with engine_at(endpoint):
         assert dynamodb.account().startswith(endpoint)
+        assert os.environ["AWS_ENDPOINT_URL_DYNAMODB"] == endpoint
+        assert os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] == "false"
+        assert os.environ["AWS_ACCESS_KEY_ID"] == os.environ["AWS_SECRET_ACCESS_KEY"] == "testing"
 
 
 def test_the_example_of_a_commit(shop: ModuleType) -> None:
@@ -425,7 +434,7 @@ def test_rows_without_gaps(shop: ModuleType) -> None:
         shop.Order.objects.create(customer=name)
     assert_gapless("orders")
     shop.Order.objects.get(number=1002).delete()
-    with pytest.raises(AssertionError, match="'orders' lacks the rows of 1 of 3 values: 1002"):
+    with pytest.raises(AssertionError, match=r"'orders' lacks the rows of 1 of 3 values: 1002\.$"):
         assert_gapless("orders")
 
 
@@ -466,6 +475,9 @@ class TestGapless:
         for _ in range(12):
             get_next_value("atomic")
             put_next("atomic", {})
+            if get_last_value("atomic") == 20:
+                with pytest.raises(AssertionError, match=r"10 of 20 values: 1, 3, .*, 17, 19\.$"):
+                    assert_gapless("atomic")
         with pytest.raises(AssertionError, match=r"12 of 24 values: 1, 3, .*, 17, 19, and more\.$"):
             assert_gapless("atomic")
 
