@@ -36,11 +36,20 @@ from prometheus_client import REGISTRY
 from project.paths import ROOT
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
-from sequences import aget_next_values, aput_next, dynamodb, get_next_value, get_next_values, put_next, put_next_many
+from sequences import (
+    aget_next_values,
+    aput_next,
+    dynamodb,
+    get_last_value,
+    get_next_value,
+    get_next_values,
+    put_next,
+    put_next_many,
+)
 from sequences import metrics as room
 from sequences.exceptions import IdempotencyMismatch, SequenceContention, SequenceExhausted, SequenceUnavailable
-from sequences.metrics import INSTRUMENTS, Instrument, Recorder, metrics
-from sequences.metrics.instruments import VALUES
+from sequences.metrics import INSTRUMENTS, TIMES, Instrument, Recorder, metrics
+from sequences.metrics.instruments import GROUP, VALUES
 from sequences.metrics.opentelemetry import OpenTelemetry
 from sequences.metrics.prometheus import Prometheus, exposition
 from sequences.ops.checks import check_sequences
@@ -77,6 +86,9 @@ class Book(Recorder):
     def sums(self, name: str, sequence: str) -> dict[str, float]:
         """The sums of a sequence by the label after it."""
         return {key[2]: self.sum(*key[:3]) for key in self.amounts if key[:2] == (name, sequence)}
+
+
+KEPT = Book()
 
 
 @pytest.fixture
@@ -134,6 +146,11 @@ class TestAmounts:
         assert book.sum("answers", "sort-key", "stored") == book.sum("values", "sort-key") == 7
         assert book.count("call", "sort-key") == 1
         assert book.sum("requests", "sort-key", "TransactWriteItems", "ok") == 1
+        assert book.sum("capacity.units", "sort-key", "TransactWriteItems", "write") > 0
+        get_last_value("sort-key", scope=scope)
+        assert book.sum("requests", "sort-key", "Query", "ok") > 0
+        assert book.sum("capacity.units", "sort-key", "Query", "read") > 0
+        assert {key[3] for key in book.amounts if key[0] == "capacity.units"} == {"write", "read"}
 
     def test_repeats(self, book: Book, scope: str) -> None:
         """A repeat hands out no value. That its token is known, a condition says."""
@@ -407,6 +424,7 @@ class TestSafety:
     )
     def test_a_wrong_setting(self, setting: object, said: str, caplog: pytest.LogCaptureFixture, scope: str) -> None:
         """It is an error of the checks, and numbers are handed out without metrics."""
+        metrics.use([Book()])
         with override_settings(SEQUENCES_METRICS=setting):
             (error,) = [one for one in check_sequences() if one.id == "sequences.E009"]
             assert said in error.msg
@@ -418,7 +436,13 @@ class TestSafety:
         """The recorders of the setting are in use while it names them."""
         with override_settings(SEQUENCES_METRICS=["sequences.metrics.prometheus.Prometheus"]):
             assert [type(recorder) for recorder in metrics.recorders] == [Prometheus]
+            assert metrics.on
         assert not metrics.on
+
+    def test_a_recorder_that_is_made(self) -> None:
+        """The setting may name a recorder in place of its class."""
+        with override_settings(SEQUENCES_METRICS=[f"{__name__}.KEPT"]):
+            assert metrics.recorders == (KEPT,)
 
 
 @pytest.mark.parametrize("instrument", [one for one in INSTRUMENTS if one.buckets], ids=lambda one: one.name)
@@ -518,7 +542,14 @@ class TestOpenTelemetry:
         assert (values.value, values.attributes) == (3, {"sequence": "sort-key"})
         assert isinstance(group, HistogramDataPoint)
         assert (group.sum, group.count) == (3, 1)
-        assert "sequences.call" in points
+        assert tuple(group.explicit_bounds) == GROUP.buckets
+        (calls,) = points["sequences.call"]
+        assert isinstance(calls, HistogramDataPoint)
+        assert tuple(calls.explicit_bounds) == TIMES
+        scopes = [one for resource in data.resource_metrics for one in resource.scope_metrics]
+        assert {one.scope.name for one in scopes} == {"sequences"}
+        units = {metric.name: metric.unit for one in scopes for metric in one.metrics}
+        assert (units["sequences.call"], units["sequences.values"], units["sequences.group.size"]) == ("s", "1", "1")
 
     def test_the_spans_of_a_put(self, spans: InMemorySpanExporter, scope: str) -> None:
         """A call is a span, and its requests are spans within it, named by the conventions for databases."""
@@ -533,7 +564,10 @@ class TestOpenTelemetry:
             "db.operation.name": "TransactWriteItems",
             "sequences.sequence": "sort-key",
         }
-        assert request.kind is trace.SpanKind.CLIENT
+        assert dict(call.attributes or {}) == {"sequences.sequence": "sort-key"}
+        assert (request.kind, call.kind) == (trace.SpanKind.CLIENT, trace.SpanKind.INTERNAL)
+        assert request.instrumentation_scope is not None
+        assert request.instrumentation_scope.name == "sequences"
         assert_silent([request, call], scope)
 
     def test_the_span_of_an_error(self, spans: InMemorySpanExporter, scope: str) -> None:
