@@ -1,0 +1,154 @@
+"""The figures of sequences and of their scopes: which are shown, in which order, and why there are none."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.management import call_command
+from pytest_django import Settings
+
+from sequences import dynamodb, get_next_values, put_next, put_next_many
+from sequences.exceptions import BudgetSpent, NotConfigured, SequenceError, SequenceUnavailable, StorageRefused
+from sequences.ops import overview as module
+from sequences.ops.overview import Figures, figures_of, is_away, last_audit, overview, present_period
+from sequences.registry import strategies
+from tests.sequences.support import written
+
+PATH = "sequences.strategies"
+SEQUENCES: dict[str, Any] = {
+    "orders": {"STRATEGY": f"{PATH}.atomic.AtomicCounter"},
+    "letters": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "TABLE": "letters"},
+    "yearly": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "PERIOD": "year"},
+}
+
+
+@pytest.fixture(autouse=True)
+def _three(endpoint: str, table_prefix: str, settings: Settings) -> None:
+    """Three sequences with empty tables."""
+    settings.SEQUENCES = SEQUENCES
+    call_command("create_tables", verbosity=0)
+
+
+def shown(figures: Figures) -> list[tuple[str | None, int | None]]:
+    """The scopes that have figures, with their last values."""
+    return [(one.counter.scope, one.counter.last_value) for one in figures.scopes]
+
+
+@pytest.mark.parametrize("name", ["orders", "letters"])
+def test_those_used_most_come_first(name: str) -> None:
+    """Of a page those that have given most are shown, and it says whether there are more."""
+    began = datetime.now(UTC).replace(microsecond=0)
+    for scope, count in (("A", 3), ("B", 10), ("C", 1)):
+        put_next_many(name, [{}] * count, scope=scope)
+    figures = figures_of(name, None, 100)
+    assert shown(figures) == [("B", 10), ("A", 3), ("C", 1)]
+    assert [counter.scope for counter in figures.read] == ["B", "A", "C"]
+    assert (figures.alias, figures.strategy, figures.period) == (name, strategies[name], "")
+    assert (figures.following, figures.has_more, figures.trouble, figures.unlisted) == (None, False, "", "")
+    assert (figures.audit, figures.away) == (None, False)
+    if name == "orders":
+        assert all(one.last_at is not None and one.last_at >= began for one in figures.scopes)
+    few = figures_of(name, None, 100, shown=2)
+    assert (shown(few), len(few.read), few.following, few.has_more) == ([("B", 10), ("A", 3)], 3, None, True)
+    page = figures_of(name, None, 2)
+    assert (len(page.scopes), page.following is not None, page.has_more) == (2, True, True)
+    rest = figures_of(name, page.following, 2)
+    assert (len(rest.scopes), rest.has_more) == (1, False)
+    assert shown(figures_of(name, None, 100, prefix="B")) == [("B", 10)]
+
+
+@pytest.mark.parametrize(("name", "read"), [("letters", "A"), ("orders", "ABC")])
+def test_rates_of_scopes_that_are_not_shown(name: str, read: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read only where they come with the counters."""
+    for scope in "ABC":
+        put_next(name, {}, scope=scope)
+    rates = mock.Mock(wraps=module.rates_of)
+    monkeypatch.setattr(module, "rates_of", rates)
+    figures_of(name, None, 100, shown=1)
+    ((_, counters),) = (call.args for call in rates.call_args_list)
+    assert [counter.scope for counter in counters] == list(read)
+
+
+def test_the_present_period() -> None:
+    """Of a sequence with periods the scopes of today's are shown; one without them has none."""
+    put_next("yearly", {}, scope="old", date=date(2019, 1, 1))
+    put_next("yearly", {}, scope="new")
+    today = f"{datetime.now(UTC):%Y}"
+    (figures,) = overview(["yearly"])
+    assert (figures.period, shown(figures)) == (today, [("new", 1)])
+    assert [present_period(strategies[name]) for name in SEQUENCES] == ["", "", today]
+    every = figures_of("yearly", None, 100)
+    assert (every.period, len(every.scopes)) == ("", 2)
+
+
+def test_a_budget_for_each_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some scopes of some sequences are read, and a few of them shown."""
+    monkeypatch.setattr(module, "FIRST_SCOPES", 2)
+    monkeypatch.setattr(module, "READ_SCOPES", 3)
+    monkeypatch.setattr(module, "COUNTERS_AT_ONCE", 4)
+    for scope in "ABCDE":
+        put_next("letters", {}, scope=scope)
+        get_next_values(2, "orders", scope=scope)
+    found = overview(["letters", "orders"])
+    assert [(figures.alias, len(figures.read), len(figures.scopes)) for figures in found] == [
+        ("letters", 3, 2),
+        ("orders", 4, 2),
+    ]
+
+
+def test_scopes_that_nobody_lists(settings: Settings) -> None:
+    """It says why, and that is no trouble."""
+    settings.SEQUENCES = {"letters": {**SEQUENCES["letters"], "OPTIONS": {"scopes": None}}}
+    put_next("letters", {}, scope="A")
+    (figures,) = overview(["letters"])
+    assert (figures.scopes, figures.read, figures.trouble, figures.away) == ((), (), "", False)
+    assert "letters" in figures.unlisted
+
+
+def test_a_sequence_that_cannot_be_used(settings: Settings) -> None:
+    """Its trouble is what is wrong with its settings; the others have their figures."""
+    get_next_values(2, "orders", scope="A")
+    settings.SEQUENCES = {**SEQUENCES, "wrong": {"STRATEGY": "nobody's"}}
+    wrong, orders = overview(["wrong", "orders"])
+    assert (wrong.alias, wrong.strategy, "nobody's" in wrong.trouble) == ("wrong", None, True)
+    assert shown(orders) == [("A", 2)]
+
+
+def test_an_engine_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for one sequence of a client, and not for the others."""
+    monkeypatch.setattr(module, "SECONDS_A_SEQUENCE", 0.1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
+    dynamodb.reset()
+    first, *others = overview([*SEQUENCES])
+    assert first.trouble.startswith("The scopes cannot be read. ")
+    assert [(figures.trouble, figures.away) for figures in others] == [("Not asked, as for orders.", True)] * 2
+    assert (first.away, first.strategy) == (True, strategies["orders"])
+
+
+def test_the_last_audit() -> None:
+    """It is the one that was kept last."""
+    put_next("letters", {}, scope="A")
+    assert last_audit(strategies["letters"]) is None
+    written("sequences", "audit", "letters", "--keep", "--by", "ann")
+    written("sequences", "audit", "letters", "--scope", "A", "--keep", "--by", "bob")
+    found, (figures,) = last_audit(strategies["letters"]), overview(["letters"])
+    assert found is not None
+    assert (found.by, figures.audit, len(figures.audits)) == ("bob", found, 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "away"),
+    [
+        (SequenceUnavailable("No answer.", attempts=1, seconds=1.0), True),
+        (NotConfigured("No Region."), True),
+        (StorageRefused("No."), False),
+        (BudgetSpent("Too many.", too_slow=False), False),
+        (BudgetSpent("Too slow.", too_slow=True), True),
+    ],
+)
+def test_who_is_away(error: SequenceError, away: bool) -> None:
+    """Who did not answer, or cannot be reached; not who refused, or was asked too often."""
+    assert is_away(error) is away
