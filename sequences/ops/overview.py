@@ -145,7 +145,7 @@ def figures_of(
         figures = replace(figures, audits=_audits(strategy))
         counters, following = strategy.scopes.page(cursor, limit, prefix=prefix, period=period)
         counters.sort(key=partial(_given, strategy), reverse=True)
-        scopes = _most_used(strategy, counters, limit if shown is None else shown)
+        scopes = _most_used(strategy, counters, shown)
     except OperationNotSupported as error:
         return replace(figures, unlisted=str(error))
     except SequenceError as error:
@@ -157,11 +157,11 @@ def figures_of(
 def _given(strategy: Strategy, counter: Counter) -> int:
     """How far a counter is from its start."""
     last_value = counter.last_value
-    return abs(last_value - strategy.numbers.before_start) if isinstance(last_value, int) else 0
+    return 0 if last_value is None else abs(last_value - strategy.numbers.before_start)
 
 
-def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int) -> list[ScopeFigures]:
-    """The scopes that have given most in the last 30 days, then those that are furthest; of these first."""
+def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int | None) -> list[ScopeFigures]:
+    """The first `most` that have given most in the last 30 days, then those that are furthest; all of them for None."""
     costs_nothing = isinstance(strategy.scopes, CounterScopes)  # their rates are in their rows
     figures = scope_figures(strategy, counters if costs_nothing else counters[:most])
     return sorted(figures, key=lambda one: one.rates.month or 0, reverse=True)[:most]

@@ -13,10 +13,14 @@ from pytest_django import Settings
 from sequences import dynamodb, get_next_values, put_next, put_next_many
 from sequences.exceptions import BudgetSpent, NotConfigured, SequenceError, SequenceUnavailable, StorageRefused
 from sequences.ops import overview as module
-from sequences.ops.overview import Figures, figures_of, is_away, last_audit, overview, present_period
+from sequences.ops.overview import Figures, ScopeFigures, figures_of, is_away, last_audit, overview, present_period
+from sequences.ops.register import register
+from sequences.rates import Rates, Usage
 from sequences.registry import strategies
+from sequences.types import Counter
 from tests.sequences.support import written
 
+AT, EARLIER = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, Any] = {
     "orders": {"STRATEGY": f"{PATH}.atomic.AtomicCounter"},
@@ -117,15 +121,41 @@ def test_a_sequence_that_cannot_be_used(settings: Settings) -> None:
     assert shown(orders) == [("A", 2)]
 
 
-def test_an_engine_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked for one sequence of a client, and not for the others."""
+def test_an_engine_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """It is asked for one sequence of a client, and not for the others; the log says what a page says."""
     monkeypatch.setattr(module, "SECONDS_A_SEQUENCE", 0.1)
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
     dynamodb.reset()
     first, *others = overview([*SEQUENCES])
-    assert first.trouble.startswith("The scopes cannot be read. ")
+    (said,) = (record.getMessage() for record in caplog.records if record.name == module.__name__)
+    assert first.trouble == said.replace("the figures of orders cannot be read: ", "The scopes cannot be read. ")
     assert [(figures.trouble, figures.away) for figures in others] == [("Not asked, as for orders.", True)] * 2
     assert (first.away, first.strategy) == (True, strategies["orders"])
+
+
+def test_scopes_without_numbers() -> None:
+    """They come last."""
+    list(register("letters", ["A", "B"]))
+    put_next("letters", {}, scope="C")
+    assert shown(figures_of("letters", None, 100)) == [("C", 1), ("A", None), ("B", None)]
+
+
+@pytest.mark.parametrize(
+    ("by_rates", "by_counter", "known"), [(AT, None, AT), (None, AT, AT), (AT, EARLIER, AT), (None, None, None)]
+)
+def test_when_the_last_value_was_given(
+    by_rates: datetime | None, by_counter: datetime | None, known: datetime | None
+) -> None:
+    """As the rates tell, or else the counter."""
+    rates = Rates(hour=None, day=None, month=None, days=[], last_at=by_rates, since=None, approximate=False)
+    counter = Counter(sequence="orders", scope="A", last_value=1, updated_at=by_counter)
+    assert ScopeFigures(counter=counter, rates=rates, usage=Usage(share=0.0, ends_on=None)).last_at == known
+
+
+def test_where_no_audit_can_be_kept(settings: Settings) -> None:
+    """A sequence whose history has no table of its own has none, and nothing is asked for it."""
+    settings.SEQUENCES = {"letters": {**SEQUENCES["letters"], "OPTIONS": {"history_table": "letters"}}}
+    assert last_audit(strategies["letters"]) is None
 
 
 def test_the_last_audit() -> None:
