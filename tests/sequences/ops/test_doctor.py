@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unittest import mock
 
 import pytest
 from botocore.awsrequest import AWSResponse
@@ -11,9 +12,11 @@ from pytest_django import Settings
 
 from sequences import dynamodb
 from sequences.commit.retries import Deadline
+from sequences.exceptions import StorageRefused
 from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, reading
 from sequences.ops.doctor.tables import TableFacts, of_table
 from sequences.registry import strategies
+from sequences.testing import moto_engine, sequence_tables
 from tests.sequences.support import handled, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -174,7 +177,66 @@ class TestReading:
         (items,) = [table for table in diagnosis.tables if table.name.endswith("sequence_items")]
         assert {*items.uses} >= {"atomic", "sort-key", "transactional"}
         assert items.uses["atomic"] == ["items", "markers"]
-        assert diagnosis.away == {}
+        assert items.uses["transactional-beside"] == ["items", "counters", "markers"]
+        (counters,) = [table for table in diagnosis.tables if table.name.endswith("_sequences")]
+        assert (counters.uses["atomic"], counters.uses["sort-key"]) == (["counters", "history"], ["history"])
+        assert (diagnosis.away, diagnosis.left_out) == ({}, 0)
+        assert {table.refused for table in diagnosis.tables} == {None}
+
+    def test_some_of_the_tables(self) -> None:
+        """What is said of sequences is of those alone whose tables were all looked at."""
+        every, one = diagnose(), diagnose(most_tables=1)
+        assert (len(one.tables), one.left_out) == (1, len(every.tables) - 1)
+        known, subjects = {one.tables[0].name}, {finding.subject for finding in one.findings}
+        whole = {f"sequence {name}" for name in strategies if {*strategies[name].lives.tables} <= known}
+        assert {subject for subject in subjects if subject.startswith("sequence ")} == whole
+        assert {finding.subject for finding in every.findings} > whole | {"sequence atomic"}
+
+    def test_what_a_role_may_do(self) -> None:
+        """When it is asked to, it tries each operation, and stores nothing; the engine knows no roles."""
+        with tapped() as wire:
+            diagnosis = diagnose(thorough=True)
+        tried = [wire.operations.count(name) for name in ("Query", "PutItem", "UpdateItem")]
+        assert tried == [len(diagnosis.tables)] * 3
+        assert [table.refused for table in diagnosis.tables] == [[]] * len(diagnosis.tables)
+        found = {finding.about: finding for finding in diagnosis.findings}
+        assert (found["permissions"].verdict, found["transport"].verdict) == (GOOD, GOOD)
+        assert found["who am I"].reason == "This engine is not AWS: anybody may do everything."
+        assert (found["who am I"].verdict, found["who am I"].failure) == (UNKNOWN, False)
+
+    def test_who_asks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The name is told, or why it could not be asked for, which is no failure."""
+        monkeypatch.setattr(dynamodb, "caller", lambda alias: f"arn of {alias}")
+        assert reading._caller("default") == "arn of default"
+        monkeypatch.setattr(dynamodb, "caller", mock.Mock(side_effect=StorageRefused("It is refused.")))
+        assert reading._caller("default") == Unknown("It is refused.", failure=False)
+
+    def test_what_is_tried(self) -> None:
+        """A read of a key that no item has, and writes on a condition that nothing fulfils."""
+        key = {"pk": {"S": "#health"}, "sk": {"N": "0"}}
+        never = {
+            "TableName": strategies["atomic"].schema.table,
+            "ConditionExpression": "attribute_exists(#key) AND attribute_not_exists(#key)",
+            "ExpressionAttributeNames": {"#key": "pk"},
+        }
+        assert reading._tries(strategies["atomic"].schema) == {
+            "query": {
+                "TableName": strategies["atomic"].schema.table,
+                "KeyConditionExpression": "#key = :key",
+                "ExpressionAttributeNames": {"#key": "pk"},
+                "ExpressionAttributeValues": {":key": {"S": "#health"}},
+            },
+            "put_item": {**never, "Item": key},
+            "update_item": {**never, "Key": key},
+        }
+
+    def test_recovery(self) -> None:
+        """It is read where the engine knows it."""
+        with moto_engine(), sequence_tables() as made:
+            recovery = {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
+            dynamodb.shared_client().update_continuous_backups(TableName=made[0], **recovery)
+            found = {one.subject: one.found for one in diagnose().findings if one.about == "point-in-time recovery"}
+        assert found == {name: "on" if name == made[0] else "off" for name in made}
 
     def test_an_engine_that_does_not_know_an_operation(self) -> None:
         """The embedded engine knows no recovery: that is not known, and no failure."""
@@ -205,7 +267,10 @@ class TestReading:
             "missing": {**entry, "TABLE": "missing"},
             "wrong": {"STRATEGY": "no.such"},
         }
-        found = diagnose().findings
+        diagnosis = diagnose()
+        found = diagnosis.findings
+        (missing,) = [table for table in diagnosis.tables if table.table is None]
+        assert (missing.expiry, missing.recovery, missing.refused) == (None, None, None)
         unsound = {(finding.subject, finding.about) for finding in found if finding.verdict is UNSOUND}
         assert unsound == {(dynamodb.table_name("missing"), "table"), ("sequence wrong", "settings")}
         assert "no.such" in next(finding.found for finding in found if finding.subject == "sequence wrong")
@@ -216,7 +281,8 @@ class TestReading:
         settings.SEQUENCES["missing"]["OPTIONS"] = {"counter_table": "missing_too"}
         (latency,) = [finding for finding in diagnose().findings if finding.about == "latency"]
         assert (latency.verdict, latency.found, latency.remedy) == (UNKNOWN, "not known", "")
-        assert latency.reason == "None of its tables can be read."
+        assert (latency.reason, latency.failure) == ("None of its tables can be read.", False)
+        assert [one.about for one in diagnose().findings if one.subject == "client default"] == ["latency"]
 
     def test_a_client_that_does_not_answer_is_asked_once(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch
@@ -237,6 +303,8 @@ class TestReading:
         diagnosis = diagnose()
         assert asked.count("gone") == 1
         assert list(diagnosis.away) == ["gone"]
+        (latency,) = [one for one in diagnosis.findings if one.subject == "client gone"]
+        assert (latency.about, latency.reason, latency.failure) == ("latency", diagnosis.away["gone"], True)
         assert "Is an engine running" in diagnosis.away["gone"] or "not reachable" in diagnosis.away["gone"]
         assert [table.client for table in diagnosis.tables if isinstance(table.table, Unknown)] == ["gone", "gone"]
 
