@@ -15,8 +15,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-ROUNDS = 60  # of the fixed point below, which converges in a few
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -32,10 +30,9 @@ def grouped(rate: float, seconds: float, most: float, busy: float) -> Group:
 
     No group is larger than `most`: at that size the queue grows, and the wait has no end.
     """
-    size = 1.0
-    for _ in range(ROUNDS):
-        load = rate * (seconds + busy * size)
-        size = min(load + math.exp(-load), most)
+    size, load = 1.0, rate * seconds
+    while (grown := min(load + math.exp(-load), most)) > size:  # up to the size that the next group has, too
+        size, load = grown, rate * (seconds + busy * grown)
     if load >= most:
         return Group(most, 0.0, math.inf)
     return Group(size, math.exp(-load) * (1 + load), load / size * (seconds + busy * size) / 2)

@@ -322,6 +322,13 @@ class TestLimits:
         slow = grouped(rate=100.0, seconds=0.005, most=99.0, busy=0.005 / found.size)
         assert [slow.size, slow.alone, slow.wait] == pytest.approx([found.size, found.alone, found.wait], rel=0.001)
 
+    def test_a_process_that_is_nearly_always_busy(self) -> None:
+        """Groups grow until as many callers come during a write as it takes, however long that takes to settle."""
+        found = grouped(rate=100.0, seconds=0.01, most=99.0, busy=0.0095)
+        load = 100.0 * (0.01 + 0.0095 * found.size)
+        assert found.size == pytest.approx(load + math.exp(-load), rel=1e-9)
+        assert found.size == pytest.approx(20.0, rel=0.001)
+
     @pytest.mark.parametrize("processes", [1, 2, 4])
     def test_little_traffic_seldom_waits(self, processes: int) -> None:
         """A caller who meets a write under way waits half of it; so many do as the share of time that writes take."""
