@@ -10,9 +10,10 @@ from pytest_django import Settings
 
 from sequences import get_next_value, put_next
 from sequences.exceptions import SequenceExhausted
-from sequences.logs import EVENTS, FIELDS
-from sequences.metrics import INSTRUMENTS
+from sequences.logs import ABOUT_FIELDS, EVENTS, FIELDS
+from sequences.metrics import INSTRUMENTS, Instrument
 from sequences.ops.alarms import ALARMS
+from sequences.ops.watching import alarms_table, log_tables, metrics_table
 from sequences.rows.rules import RULES
 
 PATH = "sequences.strategies"
@@ -38,6 +39,42 @@ def test_a_command_lists_all_that_there_is(name: str, known: set[str]) -> None:
     """Each label, event, field, alarm and setting is in its table."""
     assert known
     assert known - listed(name) == set()
+
+
+def cells(table: str) -> list[list[str]]:
+    """The cells of a Markdown table, without the line below its head."""
+    head, rule, *rows = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in table.splitlines()]
+    assert set("".join(rule)) <= set("|- ")
+    return [head, *rows]
+
+
+def test_the_table_of_metrics() -> None:
+    """Each has the name that Prometheus has for it: its unit at the end, and `total` after a sum."""
+    instruments = [
+        Instrument("a.sum.of", ["x", "y"], "How many."),
+        Instrument("a.time", [], "How long.", "seconds", buckets=(1.0,)),
+        Instrument("a.size", ["x"], "How large.", buckets=(1.0,)),
+    ]
+    assert cells(metrics_table(instruments)) == [
+        ["Metric", "Labels", "Tells"],
+        ["`a_sum_of_total`", "`x`, `y`", "How many."],
+        ["`a_time_seconds`", "", "How long."],
+        ["`a_size`", "`x`", "How large."],
+    ]
+
+
+def test_the_tables_of_the_log() -> None:
+    """The first has the events, and the second the fields of a line."""
+    events, fields = log_tables().split("\n\n")
+    assert cells(events) == [["`event`", "Means"], *([f"`{name}`", about] for name, about in EVENTS.items())]
+    assert cells(fields) == [["Field", "Is"], *([f"`{name}`", about] for name, about in ABOUT_FIELDS.items())]
+
+
+def test_the_table_of_alarms() -> None:
+    """Each has what it means, and when it rings."""
+    head, *rows = cells(alarms_table())
+    assert head == ["Alarm", "Means", "Rings if"]
+    assert [name for name, *_ in rows] == [f"`{name}`" for name in (*ALARMS, "Limit")]
 
 
 def test_lines_have_fields_that_are_listed(
