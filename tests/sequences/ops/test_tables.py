@@ -10,8 +10,8 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_next_value
 from sequences.dynamodb.expressions import MARKER_EXPIRY
-from sequences.exceptions import NotWritten, StorageRefused, TableMissing
-from sequences.ops.tables import create_tables, schemas_of
+from sequences.exceptions import InvalidSequence, NotWritten, StorageRefused, TableMissing
+from sequences.ops.tables import create_tables, indexes_of, schemas_of, usable
 from sequences.registry import strategies
 
 PATH = "sequences.strategies"
@@ -61,6 +61,7 @@ def expiry(table: str) -> str:
         ("atomic.AtomicCounter", {"counter_table": "counters"}, ["sequence_items", "counters"]),
         ("sort_key.SortKeyMaximum", {"marker_table": "marks"}, ["sequence_items", "marks", "sequences"]),
         ("sort_key.SortKeyMaximum", {"history_table": "changes"}, ["sequence_items", "changes"]),
+        ("sort_key.SortKeyMaximum", {"history_table": "sequence_items"}, ["sequence_items"]),
         ("atomic.AtomicCounter", {"marker_table": "sequences"}, ["sequence_items", "sequences"]),
     ],
 )
@@ -148,3 +149,63 @@ class TestMemory:
         dynamodb.delete_table(dynamodb.table_name("sequences"))
         create_tables()
         assert get_next_value("block", scope="a") == 1
+
+
+def test_the_table_of_series(settings: Settings) -> None:
+    """It comes last."""
+    settings.SEQUENCES = {"one": {**SEQUENCES["block"], "SERIES": "series"}}
+    named = [schema.table for schema in schemas_of(strategies["one"])]
+    assert named == [dynamodb.table_name(table) for table in ("sequence_items", "sequences", "series")]
+
+
+class TestIndexes:
+    """Indexes of the items' table of sequences that share it."""
+
+    def indexes(self, settings: Settings, *given: dict[str, Any]) -> Any:
+        """The indexes of the table of all sequences, of which each has some."""
+        entry = {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"}
+        settings.SEQUENCES = {f"n{number}": {**entry, "INDEXES": one} for number, one in enumerate(given)}
+        settings.SEQUENCES["elsewhere"] = {**entry, "TABLE": "other_items", "INDEXES": {"by-place": {"place": "S"}}}
+        made = [strategies[name] for name in settings.SEQUENCES]
+        return indexes_of(made, dynamodb.table_name("sequence_items"), "default")
+
+    def test_those_of_all_sequences(self, settings: Settings) -> None:
+        """The table has them all, each once."""
+        one, other = {"by-status": {"status": "S", "sk": "N"}}, {"by-day": {"day": "S"}}
+        assert self.indexes(settings, one, {**one, **other}, {}) == {**one, **other}
+        assert self.indexes(settings, {}) == {}
+
+    @pytest.mark.parametrize("keys", [{"sk": "N", "status": "S"}, {"status": "N", "sk": "N"}, {"status": "S"}])
+    def test_two_that_disagree(self, settings: Settings, keys: dict[str, str]) -> None:
+        """An index has its keys in one order, with one type each; the error names the later sequence."""
+        with pytest.raises(InvalidSequence) as error:
+            self.indexes(settings, {"by-status": {"status": "S", "sk": "N"}}, {"by-status": keys})
+        table = dynamodb.table_name("sequence_items")
+        where = "SEQUENCES['n1']['INDEXES']['by-status']"
+        assert str(error.value) == f"{where} has other keys than another sequence gives it in {table!r}."
+
+
+def test_the_sequences_that_can_be_used(settings: Settings) -> None:
+    """Those whose settings are right; none where SEQUENCES is wrong as a whole."""
+    settings.SEQUENCES = {"wrong": {"STRATEGY": "nobody's"}, **SEQUENCES, "other": {}}
+    assert [strategy.alias for strategy in usable()] == [*SEQUENCES]
+    settings.SEQUENCES = ["block"]
+    assert list(usable()) == []
+
+
+def test_a_table_with_other_keys() -> None:
+    """It is refused when the tables are made, and stays as it is."""
+    dynamodb.create_table(dynamodb.table_name("sequence_items"), {"id": "S"})
+    with pytest.raises(StorageRefused, match="id"):
+        create_tables()
+    assert shape("sequence_items") == [("id", "S")]
+
+
+def test_a_table_of_another_client(settings: Settings) -> None:
+    """Its name says whose it is."""
+    settings.SEQUENCES = {"far": {**SEQUENCES["block"], "CLIENT": "far"}}
+    settings.SEQUENCES_CLIENTS = {"far": {}}
+    made = create_tables()
+    assert made == dict.fromkeys(
+        [f"{dynamodb.table_name(name)} of client far" for name in ("sequence_items", "sequences")], True
+    )
