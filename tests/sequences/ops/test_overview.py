@@ -15,7 +15,7 @@ from sequences.exceptions import BudgetSpent, NotConfigured, SequenceError, Sequ
 from sequences.ops import overview as module
 from sequences.ops.overview import Figures, ScopeFigures, figures_of, is_away, last_audit, overview, present_period
 from sequences.ops.register import register
-from sequences.rates import Rates, Usage
+from sequences.rates import Rates, Usage, rates_of
 from sequences.registry import strategies
 from sequences.types import Counter
 from tests.sequences.support import written
@@ -69,7 +69,7 @@ def test_rates_of_scopes_that_are_not_shown(name: str, read: str, monkeypatch: p
     """They are read only where they come with the counters."""
     for scope in "ABC":
         put_next(name, {}, scope=scope)
-    rates = mock.Mock(wraps=module.rates_of)
+    rates = mock.Mock(wraps=rates_of)
     monkeypatch.setattr(module, "rates_of", rates)
     figures_of(name, None, 100, shown=1)
     ((_, counters),) = (call.args for call in rates.call_args_list)

@@ -59,7 +59,7 @@ def test_the_line_of_a_finding(kind: str, finding: Any, said: str) -> None:
     """Each kind of finding has its line, in the report of rows as well as in that of items, if it is of both."""
     of_rows = kind in ("duplicates", "unnumbered")
     for report in [ColumnReport, *([] if of_rows else [AuditReport])]:
-        assert [*findings_in_words(report(**OF_ONE, last_value=9, **{kind: found(finding)}))] == [said]
+        assert [*findings_in_words(report(**{**OF_ONE, "last_value": 9, kind: found(finding)}))] == [said]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_line_of_a_finding(kind: str, finding: Any, said: str) -> None:
 )
 def test_how_many_more(kind: str, what: str) -> None:
     """What is not listed is counted."""
-    assert [*findings_in_words(ColumnReport(**OF_ONE, **{kind: Findings(total=7)}))] == [f"7 more {what}"]
+    assert [*findings_in_words(ColumnReport(**{**OF_ONE, kind: Findings(total=7)}))] == [f"7 more {what}"]
 
 
 def test_the_counter_comes_first() -> None:

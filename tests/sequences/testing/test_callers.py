@@ -9,7 +9,6 @@ import pytest
 
 from sequences import get_next_value, put_next, put_next_many
 from sequences.registry import strategies
-from sequences.testing import callers
 from sequences.testing.callers import at_once, judge, judge_items, judge_repeats, put_some, repeat, stored
 from tests.sequences.support import Wire, delete_row, set_counter
 
@@ -32,7 +31,7 @@ class TestCallers:
             told.append((threading.get_ident(), "begins"))
             return index * 10
 
-        monkeypatch.setattr(callers.threading, "Barrier", Meeting)
+        monkeypatch.setattr(threading, "Barrier", Meeting)
         assert at_once(3, task) == [0, 10, 20]
         assert told[0] == (0, 3)
         for thread in {thread for thread, _ in told[1:]}:
