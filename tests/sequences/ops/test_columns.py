@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection
 from django.db.utils import ProgrammingError
 
+from sequences.ops.audit import columns as audited_columns
 from sequences.ops.columns import _is_without_table, _whole, highest_numbers, numbers_of_sql
 
 
@@ -130,3 +132,15 @@ class TestColumns:
         else:
             place = {None: (None, None), "day": ("2026-01-01", "2026-01-02")}[scope]  # type: ignore[index]
             assert sorted(found, key=str) == [(place[0], first, 2), (place[1], second, 3)]
+
+    @pytest.mark.parametrize("rows_a_page", [1, 2, 2000])
+    def test_the_scopes_of_a_column(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, rows_a_page: int) -> None:
+        """Each is found once, page by page; an empty one numbers no row, and without a column there is one for all."""
+        monkeypatch.setattr(audited_columns, "ROWS_A_PAGE", rows_a_page)
+
+        def scopes(scope: object) -> list[str | None]:
+            field: Any = SimpleNamespace(model=shop.Order, name="number", scope=scope, date=None)
+            return list(audited_columns.Column(field, "default").scopes())
+
+        assert scopes("customer") == ["A", "B"]
+        assert scopes(None) == scopes(str) == [None]
