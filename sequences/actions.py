@@ -61,7 +61,7 @@ class Action:
 
     kind: ClassVar[str]
     row_name: ClassVar[str] = "Key"
-    needs: ClassVar[str] = ""
+    needs: ClassVar[str | None] = None
     """Which expression it must have."""
 
     def wire(self, value: int = 0, write: Callable[[str], str] = str) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Action:
 
     def _misnamed(self) -> Iterator[str]:
         """Which #name or :value is used and not given, or given and not used; DynamoDB refuses both."""
-        used = set(_PLACEHOLDER.findall(f"{self.update or ''} {self.condition or ''}"))
+        used = {name for text in (self.update, self.condition) if text for name in _PLACEHOLDER.findall(text)}
         given = {*self.names, *self.values}
         if missing := used - given:
             yield f"{min(missing)} is in an expression, but neither in 'names' nor in 'values'"

@@ -45,7 +45,10 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", value) is not None
 
 
-_DAYS = Option(0, lambda v: type(v) is int and 0 <= v <= 36_500, "a whole number from 0 to 36,500")
+def _is_days(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= 36_500
+
+
 _CHECKED = {
     "TABLE": Option(DEFAULT_TABLE, _is_table, _A_TABLE),
     "OPTIONS": Option({}, lambda v: isinstance(v, Mapping), "a dict"),
@@ -62,8 +65,8 @@ _CHECKED = {
     "DIGEST": Option(None, lambda v: v is None or is_name(v), "the name of an attribute, or None"),
     "DATES": Option(
         {},
-        lambda v: isinstance(v, Mapping) and {*v} <= {"past", "future"} and all(map(_DAYS.accepts, v.values())),
-        f"a dict of 'past' and 'future', each {_DAYS.wanted} of days",
+        lambda v: isinstance(v, Mapping) and {*v} <= {"past", "future"} and all(map(_is_days, v.values())),
+        "a dict of 'past' and 'future', each a whole number from 0 to 36,500 of days",
     ),
 }
 _KEYS = {

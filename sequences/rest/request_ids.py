@@ -31,8 +31,8 @@ class RequestIds:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Pass the request on under its id."""
-        sent = request.headers.get(HEADER, "")
-        request_id = sent if SANE.fullmatch(sent) else uuid.uuid4().hex
+        sent = request.headers.get(HEADER)
+        request_id = sent if sent and SANE.fullmatch(sent) else uuid.uuid4().hex
         request.request_id = request_id  # type: ignore[attr-defined] # for lines that are written after it is answered
         before = _current.set(request_id)
         try:

@@ -12,7 +12,8 @@ import pytest
 from boto3.dynamodb.conditions import Attr
 
 from sequences import dynamodb, get_last_value, put_next
-from sequences.actions import VALUE, Action, Check, Delete, Put, Update, value_text
+from sequences.actions import TEXT, VALUE, Action, Check, Delete, Put, Update, check_actions, value_text
+from sequences.dynamodb import item_size
 from sequences.exceptions import AlsoRefused, InvalidItem, TableMissing
 from sequences.ops.audit.results import KeptAudits
 from sequences.registry import strategies
@@ -320,6 +321,38 @@ def test_wrong_actions(wrong: str, scope: str, wire: Wire) -> None:
     with pytest.raises(InvalidItem, match=words):
         put_next("sort-key", {}, scope=scope, also=also)
     assert wire.operations == []
+
+
+def test_what_is_sent() -> None:
+    """An action is sent with the value and its texts filled in, and without what it does not have."""
+    table, row = dynamodb.table_name("outbox"), {"pk": {"S": "a"}}
+    old = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+    def write(template: str) -> str:
+        return f"<{template}>"
+
+    assert Put("outbox", {"pk": "a"}).wire(7, write) == {"Put": {"TableName": table, "Item": row, **old}}
+    assert Put("outbox", {"pk": VALUE}).wire()["Put"]["Item"] == {"pk": {"N": "0"}}
+    update = Update(
+        "outbox", {"pk": "a"}, update="SET #n = :n, t = :t", names={"#n": "n"}, values={":n": VALUE, ":t": TEXT}
+    )
+    assert update.wire(7, write) == {
+        "Update": {
+            "TableName": table,
+            "Key": row,
+            "UpdateExpression": "SET #n = :n, t = :t",
+            "ExpressionAttributeNames": {"#n": "n"},
+            "ExpressionAttributeValues": {":n": {"N": "7"}, ":t": {"S": "<{text}>"}},
+            **old,
+        }
+    }
+
+
+def test_the_size_of_actions() -> None:
+    """Their size is that of all that is sent of them."""
+    actions = [Put(TABLE, {"pk": "a", "text": "b" * 100}), Delete(TABLE, {"pk": "c"})]
+    sizes = [item_size(action.wire(0, str)) for action in actions]
+    assert [check_actions(actions[:count], lambda _: "", str) for count in range(3)] == [0, sizes[0], sum(sizes)]
 
 
 def test_what_becomes_of_the_value(scope: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -174,7 +175,8 @@ class TestResetValue:
     def test_values_go_round(self) -> None:
         """Before `reset_value` comes `initial_value` again, and a Sequence tells its place in the round."""
         seconds = Sequence("seconds", initial_value=1, reset_value=4)
-        assert [next(seconds) for _ in range(7)] == [1, 2, 3, 1, 2, 3, 1]
+        assert seconds.get_last_value() is None
+        assert list(islice(seconds, 7)) == [1, 2, 3, 1, 2, 3, 1]
         assert seconds.get_last_value() == 1
 
     def test_the_function_tells_how_far_the_counter_is(self) -> None:
@@ -228,7 +230,8 @@ class TestUsing:
     def test_without_a_name(self) -> None:
         """Without a name all of them mean the sequence "default"."""
         assert [get_next_value(), get_next_value("default"), *Sequence().get_next_values(1)] == [1, 2, 3]
-        assert get_last_value() == 3
+        assert [*get_next_values(1)] == [4]
+        assert get_last_value() == 4
         assert delete()
         assert get_last_value("default") is None
 

@@ -19,10 +19,13 @@ from pytest_django import Settings
 
 from sequences import dynamodb, registry
 from sequences.exceptions import InvalidSequence, SequenceUnavailable
+from sequences.formats.periods import Period
 from sequences.ops.checks import check_sequences
 from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
+from sequences.rows.soundness import SAME_NUMBER
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, Strategy
 from sequences.testing.callers import at_once
+from sequences.types import SequenceConfig
 from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES
 
@@ -180,12 +183,120 @@ class TestMistakes:
             call_command("create_tables")
 
 
-class TestRegistry:
-    def test_defaults(self, unconfigured: None) -> None:
-        """An entry needs its strategy alone."""
-        config = parse_config("mine", {"STRATEGY": ATOMIC})
-        assert (config.table, config.start, config.step, config.maximum) == (DEFAULT_TABLE, 1, 1, 10**38 - 1)
+A_TABLE = "a table's name: 3 to 255 letters, digits, '_', '-' or '.'"
+DAYS = "a dict of 'past' and 'future', each a whole number from 0 to 36,500 of days"
 
+
+class TestKeys:
+    def test_defaults(self) -> None:
+        """An entry needs its strategy alone."""
+        assert parse_config("mine", {"STRATEGY": ATOMIC}) == SequenceConfig(
+            alias="mine",
+            strategy=ATOMIC,
+            table=DEFAULT_TABLE,
+            start=1,
+            step=1,
+            maximum=10**38 - 1,
+            client="default",
+            period=Period.of_config("", {}),
+            format=None,
+            options={},
+        )
+
+    def test_every_key(self, settings: Settings) -> None:
+        """What an entry says is in its configuration; the Region is the one of its client."""
+        settings.SEQUENCES_CLIENTS = {"archive": {"REGION": "eu-west-1"}}
+        period = {
+            "PERIOD": "fiscal-year",
+            "FISCAL_START": "04-01",
+            "FISCAL_NAMED_BY": "start",
+            "TIME_ZONE": "Asia/Tokyo",
+        }
+        entry = {
+            **period,
+            "STRATEGY": ATOMIC,
+            "TABLE": "mine",
+            "START": 5,
+            "STEP": 2,
+            "MAXIMUM": 99,
+            "CLIENT": "archive",
+            "FORMAT": "M-{period}-{value}",
+            "ALSO_READ": ["{value}"],
+            "SERIES": "series",
+            "DIGEST": "digest",
+            "OPTIONS": {"group": False},
+            "HOME_REGION": "us-east-1",
+            "ACCEPT": [SAME_NUMBER],
+            "GIVEN": True,
+            "INDEXES": {"gsi1": {"gsi1pk": "S"}},
+            "DATE_ORDER": "refuse",
+            "DATES": {"past": 0, "future": 36_500},
+        }
+        assert parse_config("mine", entry) == SequenceConfig(
+            alias="mine",
+            strategy=ATOMIC,
+            table="mine",
+            start=5,
+            step=2,
+            maximum=99,
+            client="archive",
+            period=Period.of_config("", period),
+            format="M-{period}-{value}",
+            also_read=("{value}",),
+            series="series",
+            digest="digest",
+            options={"group": False},
+            region="eu-west-1",
+            home_region="us-east-1",
+            accepted=frozenset({SAME_NUMBER}),
+            given=True,
+            indexes={"gsi1": {"gsi1pk": "S"}},
+            date_order="refuse",
+            dates={"past": 0, "future": 36_500},
+        )
+
+    def test_a_start_for_each_region(self, settings: Settings) -> None:
+        """A sequence of several Regions has the START of this one, and room for the highest of them."""
+        settings.SEQUENCES_CLIENTS = {"default": {"REGION": "eu-west-1"}}
+        entry = {"STRATEGY": ATOMIC, "START": {"eu-west-1": 3, "us-east-1": 4}, "STEP": 2, "MAXIMUM": 4}
+        config = parse_config("mine", entry)
+        assert (config.start, config.region, config.starts) == (3, "eu-west-1", {"eu-west-1": 3, "us-east-1": 4})
+        with pytest.raises(InvalidSequence, match="must be a whole number from 4"):
+            parse_config("mine", {**entry, "MAXIMUM": 3})
+
+    @pytest.mark.parametrize(
+        ("key", "value", "wanted"),
+        [
+            ("TABLE", "a b", A_TABLE),
+            ("SERIES", "a b", A_TABLE),
+            ("OPTIONS", [], "a dict"),
+            ("INDEXES", [], "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S', 'gsi1sk': 'S'}}"),
+            ("FORMAT", 5, "a text such as 'INV-{period}-{value:06d}'"),
+            ("ALSO_READ", "{value}", "a list of former texts of FORMAT"),
+            ("DATE_ORDER", "never", "one of 'any', 'refuse'"),
+            ("DIGEST", "", "the name of an attribute, or None"),
+            ("DATES", [], DAYS),
+            *(
+                ("DATES", {key: days}, DAYS)
+                for key, days in (("later", 1), ("past", -1), ("future", 36_501), ("past", True))
+            ),
+            ("CLIENT", "mine", "in SEQUENCES_CLIENTS, which has 'default', 'archive'"),
+        ],
+    )
+    def test_what_a_key_must_be(self, key: str, value: object, wanted: str, settings: Settings) -> None:
+        """A wrong value is named, with all that the key may be."""
+        settings.SEQUENCES_CLIENTS = {"archive": {}}
+        with pytest.raises(InvalidSequence) as caught:
+            parse_config("mine", {"STRATEGY": ATOMIC, key: value})
+        assert str(caught.value) == f"SEQUENCES['mine'][{key!r}] is {value!r}; it must be {wanted}."
+
+    @pytest.mark.parametrize("key", ["FORMAT", "SERIES", "DIGEST"])
+    def test_a_key_without_a_value(self, key: str) -> None:
+        """None is the same as no such key."""
+        assert parse_config("mine", {"STRATEGY": ATOMIC, key: None}) == parse_config("mine", {"STRATEGY": ATOMIC})
+
+
+class TestRegistry:
     def test_every_configuration(self, configured: str) -> None:
         """Every alias of the setting is listed and has its strategy."""
         assert list(strategies) == list(SEQUENCES)

@@ -1,31 +1,35 @@
 """The optional parts for REST, as an application without the sample uses them."""
 
 import json
+import logging
 from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, RequestDataTooBig, ValidationError
 from django.db import connection, transaction
 from django.http import Http404
+from pytest_django import Settings
 from rest_framework import serializers
-from rest_framework.exceptions import APIException, NotAuthenticated
+from rest_framework.exceptions import APIException, NotAuthenticated, Throttled
+from rest_framework.parsers import JSONParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory, force_authenticate
 from rest_framework.views import APIView
 
-from sequences.exceptions import SequenceExhausted
+from sequences.exceptions import DateRefused, InvalidToken, OutcomeUnknown, SequenceExhausted
 from sequences.rest.answers import ProblemAnswers, exception_handler
 from sequences.rest.cursors import signed, unsigned
-from sequences.rest.fields import LARGEST_NUMBER, DayField, NumberField
+from sequences.rest.fields import LARGEST_NUMBER, DayField, NumberField, TextField
 from sequences.rest.idempotency import idempotency_key
 from sequences.rest.pages import linked_page
 from sequences.rest.problems import PROBLEMS, NumberTooLarge, Problem, Remedy, problem_of
-from sequences.rest.views import NextValuesView
+from sequences.rest.request_ids import RequestIds
+from sequences.rest.views import NextValues, NextValuesView
 
 REQUESTS = APIRequestFactory()
 
@@ -48,20 +52,32 @@ class FullError(APIException):
     status_code = 413
 
 
+class View(APIView):
+    """A view for everybody, with the answers of an application that configures nothing."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+    parser_classes = (JSONParser,)
+
+    def get_exception_handler(self) -> Any:
+        return exception_handler
+
+
 def raised(error: Exception, **headers: str) -> Any:
     """What a view answers that raises this error."""
 
-    class View(APIView):
-        authentication_classes = ()
-        permission_classes = (AllowAny,)
-
+    class Raising(View):
         def get(self, request: Request) -> Response:
             raise error
 
-        def get_exception_handler(self) -> Any:
-            return exception_handler
+    return Raising.as_view()(REQUESTS.get("/here/", headers=headers))
 
-    return View.as_view()(REQUESTS.get("/here/", headers=headers))
+
+def message(text: str, *path: object) -> ValidationError:
+    """A message of Django's about a place within its field."""
+    error = ValidationError(text)
+    error.path = path  # type: ignore[attr-defined]
+    return error
 
 
 class TestAnswers:
@@ -86,8 +102,11 @@ class TestAnswers:
             (Http404(), 404, "not_found", "There is nothing at this address."),
             (PermissionDenied("Only for cats."), 403, "permission_denied", "Only for cats."),
             (TeapotError(), 418, "teapot", "It brews tea only."),
+            (TeapotError(""), 418, "teapot", "I'm a Teapot."),
             (FullError("At most 1 MB."), 413, "too_large", "At most 1 MB."),
+            (RequestDataTooBig(), 413, "too_large", "This is too large: at most 1,234,567 bytes can be sent at once."),
             (ValidationError("It is wrong."), 400, "invalid", "It is wrong."),
+            (ValidationError(["It is wrong.", "It is late."]), 400, "invalid", "It is wrong. It is late."),
             (
                 NotAuthenticated(),
                 403,
@@ -96,8 +115,11 @@ class TestAnswers:
             ),
         ],
     )
-    def test_errors_of_the_frameworks_are_problems(self, error: Exception, status: int, code: str, detail: str) -> None:
+    def test_errors_of_the_frameworks_are_problems(
+        self, error: Exception, status: int, code: str, detail: str, settings: Settings
+    ) -> None:
         """Django's and REST framework's errors have their own words where they have some; others those of a status."""
+        settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_234_567
         response = raised(error)
         problem = json.loads(response.content)
         assert problem["code"] == code
@@ -141,6 +163,105 @@ class TestAnswers:
         assert (problem["current"], problem["outcome_unknown"]) == ({"sheets": 0}, False)
         assert problem_of(SequenceExhausted(), "here", answers.rows).code == "used_up"
 
+    @pytest.mark.parametrize(
+        ("method", "error", "places"),
+        [
+            ("get", ValidationError("x"), [{"pointer": ""}]),
+            ("get", ValidationError({"limit": "x"}), [{"parameter": "limit"}]),
+            ("post", ValidationError({"limit": "x", NON_FIELD_ERRORS: "x"}), [{"pointer": "/limit"}, {"pointer": ""}]),
+            ("post", ValidationError({"labels": message("x", 2, "a/b~c")}), [{"pointer": "/labels/2/a~1b~0c"}]),
+            ("post", ValidationError({"idempotency_token": "x"}), [{"header": "Idempotency-Key"}]),
+            ("post", InvalidToken("x"), [{"header": "Idempotency-Key"}]),
+            ("post", DateRefused("x"), [{"pointer": "/date"}]),
+            ("post", serializers.ValidationError("x"), [{"pointer": ""}]),
+            ("post", serializers.ValidationError({"non_field_errors": ["x"]}), [{"pointer": ""}]),
+            ("post", serializers.ValidationError({"idempotency_token": "x"}), [{"pointer": "/idempotency_token"}]),
+            ("post", serializers.ValidationError({"a": ["x", "x"]}), [{"pointer": "/a"}, {"pointer": "/a"}]),
+            ("post", serializers.ValidationError([{}, {"a": {"b": ["x"]}}]), [{"pointer": "/1/a/b"}]),
+            ("post", SequenceExhausted("x"), None),
+        ],
+    )
+    def test_where_something_is_wrong(self, method: str, error: Exception, places: list[dict[str, str]] | None) -> None:
+        """Each message says where it belongs: in the body, in the address of a read, or in a header."""
+        request = Request(REQUESTS.generic(method, "/here/"))
+        body = exception_handler.body(request, problem_of(error, "here"))
+        assert body.get("errors") == (None if places is None else [{**place, "detail": "x"} for place in places])
+
+    def test_a_place_within_an_argument(self) -> None:
+        """Where an argument is found elsewhere in a request, what is wrong within it is found there."""
+        answers = ProblemAnswers(places={"item": {"pointer": "/data"}})
+        problem = problem_of(ValidationError({"item": message("x", "title")}), "here")
+        body = answers.body(Request(REQUESTS.post("/here/")), problem)
+        assert body["errors"] == [{"pointer": "/data/title", "detail": "x"}]
+
+    @pytest.mark.parametrize(
+        ("content", "detail"),
+        [
+            (b'{"a":\n b}', "The body is not JSON: Expecting value in line 2, column 2."),
+            (b'{"a": "\xff"}', "The body is not UTF-8: byte 8 cannot be read."),
+            (b"[1" + 5000 * b"0" + b"]", "The body has a number with too many digits."),
+            (b"[NaN]", "The body has a number that is none in JSON, such as NaN."),
+            (100_000 * b"[", "The body is nested too deeply."),
+        ],
+        ids=["no JSON", "no UTF-8", "digits", "NaN", "nested"],
+    )
+    def test_a_body_that_cannot_be_read(self, content: bytes, detail: str) -> None:
+        """What is wrong with a body is said in words for its sender."""
+
+        class Reading(View):
+            def post(self, request: Request) -> Response:
+                return Response(request.data)
+
+        response = Reading.as_view()(REQUESTS.post("/", content, content_type="application/json"))
+        problem = json.loads(response.content)
+        assert (response.status_code, problem["code"], problem["detail"]) == (400, "malformed", detail)
+
+    def test_words_of_a_view_are_kept(self) -> None:
+        """An error that a view has made of one of Python's keeps its own words."""
+        error = ValidationError("This is no colour.")
+        error.__context__ = ValueError("not in the list")
+        assert json.loads(raised(error).content)["detail"] == "This is no colour."
+
+    @pytest.mark.parametrize(("host", "begins"), [("testserver", "http://testserver/"), ("cats.example", "/")])
+    def test_a_code_has_an_address(self, host: str, begins: str) -> None:
+        """Where a page explains the codes, `type` leads to it; for a host that the site does not have, without it."""
+        request = Request(REQUESTS.get("/here/", headers={"Host": host}))
+        body = ProblemAnswers(page="problems").body(request, PROBLEMS[Http404])
+        assert body["type"] == f"{begins}problems/#not_found"
+
+    def test_an_answer_has_the_id_of_its_request(self) -> None:
+        """What the middleware calls the request is in the answer, too."""
+        serve = RequestIds(lambda request: raised(SequenceExhausted("secret")))
+        response = serve(REQUESTS.get("/here/", headers={"X-Request-Id": "r-1"}))
+        assert json.loads(response.content)["request_id"] == response["X-Request-Id"] == "r-1"
+
+    def test_whether_it_was_carried_out(self) -> None:
+        """Every answer from status 500 on says whether the request may have been carried out; others, if it may."""
+        request = Request(REQUESTS.get("/here/"))
+        told = [
+            ProblemAnswers().body(request, problem).get("outcome_unknown")
+            for problem in (PROBLEMS[Exception], problem_of(OutcomeUnknown("x"), "here"), PROBLEMS[Http404])
+        ]
+        assert told == [False, True, None]
+        assert problem_of(OutOfPaperError(), "here").outcome_unknown
+
+    @pytest.mark.parametrize(("wait", "seconds"), [(1.2, 2), (None, 60)])
+    def test_when_to_try_again(self, wait: float | None, seconds: int) -> None:
+        """The seconds of an error that has some, as whole ones; else those of its row."""
+        assert problem_of(Throttled(wait), "here").retry_after == seconds
+
+    def test_an_error_is_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        """What its reader cannot help is a line of the log, with fields for programs, unless a line is about it."""
+        error = SequenceExhausted("none is left")
+        problem_of(error, "/here/")
+        (line,) = caplog.records
+        assert (line.levelno, line.getMessage()) == (logging.ERROR, "/here/ could not be served: none is left")
+        told = [vars(line)[field] for field in ("event", "error", "code")]
+        assert told == ["request_failed", "SequenceExhausted", "used_up"]
+        error.logged = True
+        problem_of(error, "/here/")
+        assert caplog.records == [line]
+
     def test_a_row_is_an_answer(self) -> None:
         """A row of the table alone has the members that are the same for every request."""
         request = Request(REQUESTS.get("/cats/"))
@@ -178,9 +299,9 @@ class TestHeaders:
         """A key of 1 to 255 characters is taken."""
         assert idempotency_key(REQUESTS.post("/", headers={"Idempotency-Key": sent})) == sent
 
-    @pytest.mark.parametrize("sent", ["", "x" * 256, "a\x07"])
+    @pytest.mark.parametrize("sent", ["", "x" * 256, "a\x07", "a,b"])
     def test_another_key_is_refused(self, sent: str) -> None:
-        """A key that is empty, too long or not printable is refused by the name of the argument."""
+        """A key that is empty, too long, not printable or two keys is refused by the name of the argument."""
         with pytest.raises(ValidationError) as caught:
             idempotency_key(REQUESTS.post("/", headers={"Idempotency-Key": sent}))
         assert set(caught.value.message_dict) == {"idempotency_token"}
@@ -218,6 +339,12 @@ class Counted(serializers.Serializer[Any]):
     number = NumberField()
 
 
+class Titled(serializers.Serializer[Any]):
+    """A shape with a text."""
+
+    title = TextField()
+
+
 class Dated(serializers.Serializer[Any]):
     """A shape with a day."""
 
@@ -235,7 +362,30 @@ class TestDays:
         assert len({str(wrong.errors["day"][0]) for wrong in refused}) == 1
 
 
+class TestTexts:
+    def test_a_text_stays_as_it_was_sent(self) -> None:
+        """Spaces around a text stay, and a number is no text."""
+        titled, wrong = Titled(data={"title": " a "}), Titled(data={"title": 5})
+        assert titled.is_valid()
+        assert titled.validated_data == {"title": " a "}
+        assert not wrong.is_valid()
+        assert [error.code for error in wrong.errors["title"]] == ["invalid"]
+
+
 class TestNumbers:
+    @pytest.mark.parametrize("sent", ["5", True, 5.5])
+    def test_a_number_is_as_json_writes_it(self, sent: object) -> None:
+        """A text of digits is no number, nor is `true`, or one that is not whole."""
+        wrong = Counted(data={"number": sent})
+        assert not wrong.is_valid()
+        assert [error.code for error in wrong.errors["number"]] == ["invalid"]
+
+    def test_a_whole_number_with_a_point(self) -> None:
+        """JSON knows one kind of numbers: 5.0 is 5."""
+        counted = Counted(data={"number": 5.0})
+        assert counted.is_valid()
+        assert counted.validated_data == {"number": 5}
+
     def test_the_largest_number_is_what_javascript_reads(self) -> None:
         """The largest number is JavaScript's MAX_SAFE_INTEGER."""
         assert LARGEST_NUMBER == 9_007_199_254_740_991
@@ -251,18 +401,25 @@ class TestNumbers:
                 _ = Counted(SimpleNamespace(number=number)).data
 
 
+class Open(NextValuesView):
+    """The values of every sequence, for everybody."""
+
+    permission_classes = (AllowAny,)
+
+
+def ask(content: dict[str, Any], name: str, **headers: str) -> Any:
+    """What somebody gets who wants values of a sequence."""
+    request = REQUESTS.post("/", content, format="json", headers=headers)
+    force_authenticate(request, AnonymousUser())
+    return Open.as_view()(request, name=name)
+
+
 class TestNextValues:
     def test_values_are_taken_once_for_a_key(self, tables: str) -> None:
         """A repeat has the same values, and says that it is one."""
 
-        class Open(NextValuesView):
-            permission_classes = (AllowAny,)
-
         def take(**headers: str) -> Any:
-            content = {"count": 2, "scope": None, "date": None}
-            request = REQUESTS.post("/", content, format="json", headers=headers)
-            force_authenticate(request, AnonymousUser())
-            return Open.as_view()(request, name="orders")
+            return ask({"count": 2, "scope": None, "date": None}, "orders", **headers)
 
         first, again, other = take(**{"Idempotency-Key": "k"}), take(**{"Idempotency-Key": "k"}), take()
         assert first.data == again.data != other.data
@@ -270,9 +427,31 @@ class TestNextValues:
 
     def test_an_unknown_sequence_is_not_found(self) -> None:
         """A name that is not in the settings is answered with 404, whatever else is sent."""
+        assert ask({"count": "many"}, "cats").status_code == 404
 
-        class Open(NextValuesView):
-            permission_classes = (AllowAny,)
+    def test_what_may_be_asked_for(self) -> None:
+        """Who names nothing gets one value without a scope; nobody gets none, or more than a thousand."""
+        asked = [NextValues(data={"count": count, "scope": None, "date": None}) for count in (0, 1, 1000, 1001)]
+        assert [one.is_valid() for one in asked] == [False, True, True, False]
+        nothing = NextValues(data={})
+        assert nothing.is_valid()
+        assert nothing.validated_data == {"count": 1, "scope": None, "date": None}
 
-        request = REQUESTS.post("/", {"count": "many"})
-        assert Open.as_view()(request, name="cats").status_code == 404
+    @pytest.mark.parametrize(
+        ("name", "content", "pointer"),
+        [
+            ("plain", {"count": 0}, "/count"),
+            ("plain", {"date": "2026-03-05"}, "/date"),  # it uses none
+            ("plain", {"scope": "#a"}, "/scope"),
+            ("yearly", {}, "/date"),
+            ("dated", {}, "/date"),
+        ],
+    )
+    def test_what_is_refused(self, name: str, content: dict[str, Any], pointer: str, settings: Settings) -> None:
+        """A wrong count, scope or date is named, and so is a date that is missing where numbers depend on it."""
+        atomic = {"STRATEGY": "sequences.strategies.AtomicCounter"}
+        formats = {"plain": {}, "yearly": {"PERIOD": "year"}, "dated": {"FORMAT": "{year}-{value}"}}
+        settings.SEQUENCES = {alias: {**atomic, **more} for alias, more in formats.items()}
+        response = ask(content, name)
+        assert response.status_code == 400
+        assert [error["pointer"] for error in json.loads(response.content)["errors"]] == [pointer]
