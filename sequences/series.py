@@ -36,6 +36,8 @@ from .types import Change, Dated, Scope
 __all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "name_scope", "page", "preview"]
 
 LONGEST_NAME = 200
+KIND = "series"
+"""How the history calls these changes."""
 
 
 def create(
@@ -55,7 +57,7 @@ def create(
 
     if name:
         _check_name(name)
-    return _changed(sequence, scope, build, ChangeRequest("series", by, reason, dry_run), name=name)
+    return _changed(sequence, scope, build, ChangeRequest(KIND, by, reason, dry_run), name=name)
 
 
 def add_line(sequence: str, scope: str | None, line: Line, *, by: str, reason: str, dry_run: bool = False) -> Change:
@@ -63,7 +65,7 @@ def add_line(sequence: str, scope: str | None, line: Line, *, by: str, reason: s
 
     Raises what `create` raises.
     """
-    return _changed(sequence, scope, _added(line), ChangeRequest("series", by, reason, dry_run))
+    return _changed(sequence, scope, _added(line), ChangeRequest(KIND, by, reason, dry_run))
 
 
 def change_line(
@@ -74,7 +76,7 @@ def change_line(
     A line that has begun keeps its start, step, period, strategy and date. Its former FORMAT is still read.
     Raises what `create` raises, and InvalidChange for a place without a line.
     """
-    return _changed(sequence, scope, _put_at(place, line), ChangeRequest("series", by, reason, dry_run))
+    return _changed(sequence, scope, _put_at(place, line), ChangeRequest(KIND, by, reason, dry_run))
 
 
 def lines_of(sequence: str, scope: str | None) -> Lines:
@@ -100,7 +102,7 @@ def preview(sequence: str, scope: str | None, line: Line, *, place: int | None =
     """
     texts: list[str] = []
     build = _added(line) if place is None else _put_at(place, line)
-    request = ChangeRequest("series", "preview", "preview", dry_run=True)
+    request = ChangeRequest(KIND, by=KIND, reason=KIND, dry_run=True)  # nobody signs what is not written
     _changed(sequence, scope, build, request, lambda new: texts.extend(new.texts(count)))
     return texts
 
@@ -117,7 +119,7 @@ def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         return Plan(before=seen.last, after=seen.last, actions=(book.rows.named(scope, name),))
 
-    return _apply(book, sequence, scope, ChangeRequest("series", by, reason, dry_run), plan)
+    return _apply(book, sequence, scope, ChangeRequest(KIND, by, reason, dry_run), plan)
 
 
 def _check_name(name: str) -> None:

@@ -46,6 +46,12 @@ class TeapotError(APIException):
     default_detail = "It brews tea only."
 
 
+class AwayError(APIException):
+    """An error of a view, of a class that the table does not have."""
+
+    status_code = 503
+
+
 class FullError(APIException):
     """An error of a class that the table does not have, with a status that it has."""
 
@@ -138,7 +144,16 @@ class TestAnswers:
             raised(SequenceExhausted("secret"))
             assert transaction.get_rollback()
 
-    def test_an_application_adds_rows(self) -> None:
+    def test_a_caller_is_asked_for_credentials(self) -> None:
+        """The header that REST framework has found for an error of authentication is in the answer."""
+        error, context = NotAuthenticated(), {"request": Request(REQUESTS.get("/here/"))}
+        for wanted in (None, "Token"):
+            error.auth_header = wanted
+            response = exception_handler(error, context)
+            assert response is not None
+            assert response.headers.get("WWW-Authenticate") == wanted
+
+    def test_an_application_adds_rows(self, caplog: pytest.LogCaptureFixture) -> None:
         """A row of an application's own gives its error a meaning; the other errors keep theirs."""
         row = Problem(
             status=503,
@@ -158,6 +173,7 @@ class TestAnswers:
         response = answers(error, {"request": Request(REQUESTS.get("/print/"))})
         assert response is not None
         assert response["Retry-After"] == "9"
+        assert "/print/ could not be served" in caplog.text
         problem = json.loads(response.content)
         assert problem["detail"] == "The tray is empty. Fill it."
         assert (problem["current"], problem["outcome_unknown"]) == ({"sheets": 0}, False)
@@ -251,7 +267,10 @@ class TestAnswers:
         assert problem_of(Throttled(wait), "here").retry_after == seconds
 
     def test_an_error_is_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
-        """What its reader cannot help is a line of the log, with fields for programs, unless a line is about it."""
+        """What its reader cannot help is a line of the log, with fields for programs, unless a line is about it.
+
+        An error that a view raises on purpose is none.
+        """
         error = SequenceExhausted("none is left")
         problem_of(error, "/here/")
         (line,) = caplog.records
@@ -260,6 +279,7 @@ class TestAnswers:
         assert told == ["request_failed", "SequenceExhausted", "used_up"]
         error.logged = True
         problem_of(error, "/here/")
+        assert problem_of(AwayError(), "/here/").status == 503
         assert caplog.records == [line]
 
     def test_a_row_is_an_answer(self) -> None:

@@ -145,6 +145,13 @@ class TestCreate:
         assert put(sequence, f"{scope}x").endswith(f"-{scope}x-1")
         assert series.lines_of(sequence, scope).lines == (Line(format=f"{scope}/{{value:05d}}", start=5000),)
 
+    def test_a_line_from_0_on(self, scope: str) -> None:
+        """0 is a start as any other, also where the settings begin later."""
+        series.create("atomic", scope, Line(format=f"{scope}/{{value}}", start=0), **WHO)
+        with elsewhere():
+            assert [put("atomic", scope) for _ in range(2)] == [f"{scope}/0", f"{scope}/1"]
+        assert series.lines_of("atomic", scope).lines[0].start == 0
+
     def test_a_name_for_people(self, scope: str) -> None:
         """It comes with the rules; a later change of them leaves it, and a wrong one makes nothing."""
         line = Line(format=f"{scope}/{{value}}")
@@ -153,6 +160,28 @@ class TestCreate:
         series.create("atomic", scope, line, name="Ada\u00a0& Sons", **WHO)
         series.change_line("atomic", scope, Line(format=f"{scope}!{{value}}"), **WHO)
         assert dict(series.page("atomic", limit=1000)[0])[scope].name == "Ada\u00a0& Sons"
+
+    def test_a_name_alone(self, scope: str) -> None:
+        """A scope gets a name without lines, its numbers stay, and the history has who named it."""
+        before = put("atomic", scope)
+        change = series.name_scope("atomic", scope, "Ada & Sons", **WHO)
+        assert (change.kind, change.by, change.before, change.after) == ("series", "ana", 1, 1)
+        assert (series.lines_of("atomic", scope).name, series.lines_of("atomic", scope).lines) == ("Ada & Sons", ())
+        assert [put("atomic", scope), parse(before, "atomic").value] == [f"A-{scope}-2", 1]
+        assert [one.kind for one in history("atomic", scope=scope)[0]] == ["series"]
+
+    @pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\x07", 7])
+    def test_what_is_no_name(self, name: Any, scope: str, wire: Wire) -> None:
+        """A name has 1 to 200 characters, and no control characters; nothing is sent for another one."""
+        with pytest.raises(InvalidChange, match=r"^name is .*; it must have 1 to 200 characters"):
+            series.name_scope("atomic", scope, name, **WHO)
+        assert wire.operations == []
+
+    @pytest.mark.parametrize("name", ["x", "x" * 200])
+    def test_the_shortest_name_and_the_longest(self, name: str, scope: str) -> None:
+        """Both are kept."""
+        series.name_scope("atomic", scope, name, **WHO)
+        assert series.lines_of("atomic", scope).name == name
 
     def test_texts(self, scope: str) -> None:
         """Texts are written, looked ahead, read and found by the rules of the scope, whether it is named or not."""
@@ -211,8 +240,40 @@ class TestCreate:
     def test_the_history(self, scope: str) -> None:
         """It says who changed the rules, when and why."""
         series.create("atomic", scope, Line(format=f"{scope}/{{value}}"), **WHO)
-        (change,) = history("atomic", scope=scope)[0]
-        assert (change.kind, change.by, change.reason, change.scope) == ("series", "ana", "a test", scope)
+        series.add_line("atomic", scope, Line(format=f"{scope}+{{value}}"), **WHO)
+        series.change_line("atomic", scope, Line(format=f"{scope}_{{value}}"), **WHO)
+        changes = history("atomic", scope=scope)[0]
+        told = [(change.kind, change.by, change.reason, change.scope) for change in changes]
+        assert told == 3 * [("series", "ana", "a test", scope)]
+
+    def test_one_of_several_lines(self, scope: str) -> None:
+        """A line takes the place of another one and keeps its former FORMATs, each once; the others stay."""
+        lines = [
+            Line(format=f"{scope}{sign}{{value}}", start=start) for sign, start in zip("-/+", (1, 50, 90), strict=True)
+        ]
+        lines[0], lines[1] = dataclasses.replace(lines[0], maximum=9), dataclasses.replace(lines[1], maximum=60)
+        in_row("atomic", scope, *lines)
+        forms = [f"{scope}/{{value}}", f"{scope}:{{value}}", f"{scope}.{{value}}"]
+        for form, former in ((1, (0,)), (2, (0, 1)), (0, (1, 2)), (0, (1, 2))):
+            line = dataclasses.replace(lines[1], format=forms[form])
+            series.change_line("atomic", scope, line, place=1, **WHO)
+            expected = dataclasses.replace(line, former=tuple(forms[one] for one in former))
+            assert series.lines_of("atomic", scope).lines == (lines[0], expected, lines[2])
+
+    def test_a_line_without_a_former_text(self, scope: str) -> None:
+        """Where a line had the FORMAT of the settings, no other one is kept."""
+        series.create("atomic", scope, Line(), **WHO)
+        series.change_line("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        assert series.lines_of("atomic", scope).lines == (Line(format=f"{scope}-{{value}}"),)
+
+    def test_what_would_come(self, scope: str) -> None:
+        """The next texts by a line in the place of another one, or after it; so many as are asked for."""
+        series.create("atomic", scope, Line(format=f"{scope}-{{value}}", maximum=9), **WHO)
+        line = Line(format=f"{scope}/{{value}}", start=10)
+        assert series.preview("atomic", scope, line, count=1) == [f"{scope}-1"]
+        changed = Line(format=f"{scope}/{{value}}")
+        assert series.preview("atomic", scope, changed, place=0) == [f"{scope}/{value}" for value in (1, 2, 3)]
+        assert history("atomic", scope=scope)[0][1:] == []
 
     def test_pages(self, scope: str) -> None:
         """All scopes with lines are listed, sorted, page by page."""
@@ -348,8 +409,9 @@ class TestRefused:
         series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
         with pytest.raises(InvalidChange, match="has lines already"):
             series.create("atomic", scope, Line(format=f"{scope}-{{value}}"), **WHO)
-        with pytest.raises(InvalidChange, match="place is 1; there are 1 lines"):
-            series.change_line("atomic", scope, Line(), place=1, **WHO)
+        for place, said in ((1, "place is 1; there are 1 lines"), (-1, "^place is -1; it must be a whole number")):
+            with pytest.raises(InvalidChange, match=said):
+                series.change_line("atomic", scope, Line(), place=place, **WHO)
 
     def test_who_and_why(self, scope: str) -> None:
         """They are required, as for every guarded change."""

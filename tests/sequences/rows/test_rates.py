@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left
+from collections import Counter as TallyOf
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,7 +18,7 @@ from sequences.changes import advance
 from sequences.commit.requests import Pending
 from sequences.dynamodb import marshal
 from sequences.exceptions import NotWritten, SequenceUnavailable
-from sequences.rates import DAYS, HOURS, Rates, rates_of, usage_of
+from sequences.rates import DAYS, Rates, rates_of, usage_of
 from sequences.registry import strategies
 from sequences.rows.course import course_of_items, further_probes, moment_of
 from sequences.rows.tallies import tallies_in
@@ -249,7 +250,41 @@ class TestCounters:
         """The rates of the last hours are there for a caller that asks for them, and for no other."""
         install("atomic", wall=Clock(NOON))
         (told,) = rates_of("atomic", [Counter(sequence="atomic", scope="new", last_value=None)], by_hour=by_hour)
-        assert len(told.hours) == (HOURS if by_hour else 0)
+        assert len(told.hours) == (24 if by_hour else 0)
+
+    def test_the_moments_that_matter(self, install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Values are wanted at the begin of each day and hour and of what slides; an hour and a day ago count most."""
+        now, wanted = NOON + 300, list[float]()
+        strategy = install("atomic", wall=Clock(now))
+        monkeypatch.setattr(type(strategy.scopes), "course", lambda _, counter, at, moments: wanted.extend(moments))
+        (told,) = rates_of("atomic", [Counter(sequence="atomic", scope=None, last_value=5)], by_hour=True)
+        begins = [*(NOON - 12 * HOUR - day * DAY for day in range(30)), *(NOON - hour * HOUR for hour in range(24))]
+        weights = TallyOf(begins) + TallyOf({now - HOUR: 5, now - DAY: 5, now - 30 * DAY: 1})
+        assert TallyOf(wanted) == weights
+        assert (told.days, told.hours) == ([None] * 30, [None] * 24)
+
+    @pytest.mark.parametrize(
+        ("points", "since", "is_approximate", "is_since"),
+        [
+            ([(NOON - 40 * DAY, 1), (NOON - DAY, 5)], None, True, False),
+            ([(NOON - DAY * 30, 1), (NOON, 5)], NOON - 30 * DAY, True, False),
+            ([(NOON - DAY * 30 + 1, 5)], NOON - 30 * DAY + 1, False, True),
+        ],
+    )
+    def test_what_is_not_exact(
+        self,
+        install: Install,
+        monkeypatch: pytest.MonkeyPatch,
+        points: list[tuple[float, int]],
+        since: float | None,
+        is_approximate: bool,
+        is_since: bool,
+    ) -> None:
+        """Rates say whether a figure is read between two points, and since when all are known, if not for 30 days."""
+        strategy, course = install("atomic", wall=Clock(NOON)), Course(points, since=since)
+        monkeypatch.setattr(type(strategy.scopes), "course", lambda *_: course)
+        (told,) = rates_of("atomic", [Counter(sequence="atomic", scope=None, last_value=5)])
+        assert (told.approximate, told.since is not None) == (is_approximate, is_since)
 
     @pytest.mark.parametrize("name", LISTED)
     def test_skipped_numbers_do_not_count(self, name: str, scope: str, install: Install) -> None:
@@ -484,6 +519,18 @@ class TestUsage:
         install("atomic", wall=Clock(NOON), MAXIMUM=1000)
         usage = usage_of("atomic", Counter(sequence="atomic", scope=None, last_value=last_value), told(month))
         assert (usage.share, usage.ends_on) == (share, ends_on)
+
+    @pytest.mark.parametrize(
+        ("keys", "last_value", "share"),
+        [
+            ({"START": 1001, "MAXIMUM": 2000}, 1100, 0.1),
+            ({"START": 10, "FORMAT": "{scope}-{value:01d}"}, 10, 1.0),  # a text has no room for any
+        ],
+    )
+    def test_a_later_start(self, keys: dict[str, Any], last_value: int, share: float, install: Install) -> None:
+        """A share is one of the values from START on."""
+        install("atomic", wall=Clock(NOON), **keys)
+        assert usage_of("atomic", Counter(sequence="atomic", scope="a", last_value=last_value), told(0)).share == share
 
     def test_a_huge_maximum(self, install: Install) -> None:
         """What lasts for more than a hundred years does not end, and its share is finer than a percent."""
