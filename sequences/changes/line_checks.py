@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from ..exceptions import InvalidChange, InvalidScope, InvalidSequence
@@ -57,7 +58,7 @@ def _problems(new: NewLines) -> Iterator[str]:
     if len(lines) > MOST_LINES:
         yield f"{new.scope!r} has {len(lines)} lines; a scope has {MOST_LINES} at the most."
     for place, line in enumerate(lines):
-        wrong = (*_wrong_fields(line), *_out_of_place(new, place), *_changed_too_late(new, place))
+        wrong = chain(_wrong_fields(line), _out_of_place(new, place), _changed_too_late(new, place))
         yield from (f"Line {place + 1} of {new.scope!r}: {problem}." for problem in wrong)
     yield from _wrong_rules(new)
     for place in range(len(lines)):

@@ -7,7 +7,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -40,6 +40,7 @@ from sequences import (
     series,
 )
 from sequences.changes import close, history, reopen, void
+from sequences.changes.plans import ChangeRequest
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,
@@ -354,6 +355,121 @@ class TestRefused:
         with pytest.raises(InvalidChange, match=said):
             series.create("transactional", scope, line, **WHO)
         assert series.lines_of("transactional", scope).lines == ()
+
+    @pytest.mark.parametrize(
+        ("field", "value", "wanted"),
+        [
+            *(("start", value, "a whole number from 0") for value in ("1", True, 10**38)),
+            *((name, 0, "a whole number from 1") for name in ("maximum", "warn_at")),
+            *((name, "soon", "a date, or None") for name in ("valid_from", "valid_to", "warn_on")),
+            ("warn_on", datetime(2026, 1, 1), "a date, or None"),  # noqa: DTZ001 - it has no time zone
+            *((name, 5, "a text, or None") for name in ("format", "strategy")),
+            ("period", "decade", "one of 'never', 'day', 'month', 'quarter', 'year', 'fiscal-year'"),
+            *(("code", value, "a text of up to 100 printable characters") for value in ("x" * 101, 5)),
+        ],
+    )
+    def test_what_a_field_must_be(self, scope: str, field: str, value: Any, wanted: str) -> None:
+        """A wrong value is named, with all that the field may be."""
+        with pytest.raises(InvalidChange) as caught:
+            series.create("atomic", scope, Line(**{field: value}), dry_run=True, **WHO)
+        assert str(caught.value) == f"Line 1 of {scope!r}: {field} is {value!r}; it must be {wanted}."
+
+    def test_what_a_field_may_be(self, scope: str) -> None:
+        """The least and the most that the fields of a line may be."""
+        for line in (
+            Line(start=0, step=1, maximum=1, warn_at=1),
+            Line(start=10**38 - 2, maximum=10**38 - 1),
+            Line(code="x" * 100, valid_to=TODAY, warn_on=TODAY),
+        ):
+            series.create("atomic", scope, line, dry_run=True, **WHO)
+
+    def test_most_lines(self, scope: str) -> None:
+        """A scope has 100 lines at the most."""
+        request = ChangeRequest("series", "ana", "a test", dry_run=True)
+        for count, said in ((101, "has 101 lines; a scope has 100 at the most"), (100, "^Line 1 of .*: start is -1")):
+            with pytest.raises(InvalidChange, match=said):
+                series._changed("atomic", scope, lambda _, count=count: count * [Line(start=-1)], request)  # type: ignore[misc]
+
+    @pytest.mark.parametrize(
+        ("lines", "said"),
+        [
+            (
+                [Line(start=100, step=10), Line(start=205, step=10)],
+                "start is 205; it must be 100 or a later value",
+            ),
+            ([Line(start=1, maximum=199), Line(start=199)], "start is 199; it must be above the maximum .*, 199"),
+            ([Line(start=1, maximum=199), Line(start=200)], None),
+            ([Line(start=1, maximum=199), Line(start=1)], None),
+            ([Line(start=1, maximum=199), Line(start=99, valid_from=TODAY)], None),
+            ([Line(), Line(valid_from=TODAY), Line(valid_from=TODAY)], f"Line 3 .* must be after {TODAY}, as a line"),
+            (
+                [Line(), Line(valid_from=TODAY, maximum=5), Line(start=6), Line(valid_from=TODAY)],
+                "Line 4 .* be after",
+            ),
+            ([Line(), Line(valid_from=TODAY), Line(valid_from=TODAY + timedelta(days=1))], None),
+            ([Line(), Line(valid_from=TODAY - timedelta(days=1))], f"it must be {TODAY} or later"),
+            ([Line(), Line(valid_from=TODAY, valid_to=TODAY)], None),
+            (
+                [Line(), Line(valid_from=TODAY, valid_to=TODAY - timedelta(days=1))],
+                f"valid_to is {TODAY - timedelta(days=1)}; it must not be before valid_from, {TODAY}",
+            ),
+            (
+                [Line(strategy=f"{AT}AtomicCounter"), Line(strategy=f"{AT}BlockAllocator")],
+                f"count in one way, not by {AT}AtomicCounter and by {AT}BlockAllocator",
+            ),
+        ],
+    )
+    def test_lines_that_follow_each_other(self, scope: str, lines: list[Line], said: str | None) -> None:
+        """A later line has the step of the one before, begins above it, or on a later day, and counts as it does."""
+        request = ChangeRequest("series", "ana", "a test", dry_run=True)
+        with nullcontext() if said is None else pytest.raises(InvalidChange, match=said):
+            series._changed("atomic", scope, lambda _: lines, request)
+
+    def test_lines_that_count_apart(self, scope: str) -> None:
+        """Where a line has another period, it may begin lower, but not with a text of a line before it."""
+        form = f"{scope}-{{period}}-{{value}}"
+        series.create("invoices", scope, Line(format=form, start=500), **WHO)
+        for kind, form_, said in (
+            ("month", f"{scope}/{{period}}/{{value}}", None),
+            ("year", f"{scope}/{{period}}/{{value}}", "start is 1; it must be 500"),
+            ("fiscal-year", form, "a text could also be one of line [12]: let texts begin"),
+        ):
+            line = Line(format=form_, period=kind, start=1)
+            with nullcontext() if said is None else pytest.raises(InvalidChange, match=said):
+                series.add_line("invoices", scope, line, dry_run=True, **WHO)
+
+    def test_a_line_that_has_not_begun(self, scope: str) -> None:
+        """A line keeps its fields from its first day on, where there are numbers; before it may change."""
+        later = TODAY + timedelta(days=1)
+        in_row("atomic", scope, Line(start=5), Line(start=50, valid_from=TODAY), Line(start=500, valid_from=later))
+        for place, start, day in ((1, 60, TODAY), (2, 600, later)):
+            line = Line(start=start, valid_from=day)
+            series.change_line("atomic", scope, line, place=place, dry_run=True, **WHO)
+        put("atomic", scope)
+        series.change_line("atomic", scope, Line(start=600, valid_from=later), place=2, dry_run=True, **WHO)
+        with pytest.raises(InvalidChange, match="start must stay 50: the line has begun"):
+            series.change_line("atomic", scope, Line(start=60, valid_from=TODAY), place=1, dry_run=True, **WHO)
+
+    def test_the_last_number_of_a_line(self, scope: str) -> None:
+        """The last line may end with the last number, and not before."""
+        series.create("atomic", scope, Line(start=5), **WHO)
+        for _ in range(2):
+            put("atomic", scope)
+        series.change_line("atomic", scope, Line(start=5, maximum=6), dry_run=True, **WHO)
+        with pytest.raises(InvalidChange, match="maximum is 5; the last number is 6 already"):
+            series.change_line("atomic", scope, Line(start=5, maximum=5), dry_run=True, **WHO)
+
+    def test_a_text_of_two_numbers(self, scope: str) -> None:
+        """A FORMAT by which two numbers have the same text is refused with the text."""
+        with pytest.raises(InvalidChange, match=r"^format is 'X\{scope\}\{value\}'; '.*' is of .* and of .*\.$"):
+            series.create("atomic", scope, Line(format="X{scope}{value}"), **WHO)
+
+    def test_texts_of_another_sequence(self, scope: str) -> None:
+        """A text of another sequence is refused where that one names no scopes; bare numbers belong to nobody."""
+        with pytest.raises(InvalidChange, match="a text could also be one of 'single' by its settings"):
+            series.create("atomic", scope, Line(format="S-{value}"), dry_run=True, **WHO)
+        series.create("atomic", scope, Line(format="N-{scope}-{value}"), dry_run=True, **WHO)
+        series.create("atomic", scope, Line(format="{value:07d}"), dry_run=True, **WHO)
 
     def test_items_that_others_find(self, scope: str, settings: Any) -> None:
         """Where the settings say in which partition the items of a period are, a line has the same PERIOD."""
