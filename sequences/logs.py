@@ -29,7 +29,7 @@ ABOUT_FIELDS: Mapping[str, str] = {
     "sequence": "The name of the sequence.",
     "scope": "The scope, if the sequence has scopes.",
     "period": "The period, if the sequence has a PERIOD.",
-    "value": "The number.",
+    "value": "The number that was given.",
     "attempts": "How many writes were sent with the item.",
     "replayed": "Whether a repeat got the value of an earlier request.",
     "write_units": "The item's share of the write units that DynamoDB reported.",

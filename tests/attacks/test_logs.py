@@ -18,7 +18,7 @@ from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import aput_next, dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.exceptions import GaveUp, SequenceError, SequenceWentBack
-from sequences.logs import JSONFormatter
+from sequences.logs import EVENTS, FIELDS, JSONFormatter
 from sequences.registry import strategies
 from sequences.rest import request_ids
 from sequences.strategies import sort_key
@@ -249,6 +249,15 @@ def test_a_password_in_the_address(
     strategies.reset()
     assert records.said("gave up")
     records.assert_silent()
+
+
+def test_the_names_of_events_and_fields() -> None:
+    """Alarms go by these names, which never change."""
+    assert set(EVENTS) == {"call_failed", "nearly_used_up", "request_failed"}
+    assert (
+        *("event", "error", "code", "request_id", "sequence", "scope", "period", "value", "attempts", "replayed"),
+        *("write_units", "read_units", "milliseconds", "group_size"),
+    ) == FIELDS
 
 
 def test_json_has_only_what_is_named() -> None:

@@ -158,6 +158,14 @@ class TestWritten:
         assert operation.describe() == f"Put the sequence 'orders' past the numbers in {LEGACY}"
         assert len(SeedSequence("orders", sql=LEGACY * 100).describe()) < 400
 
+    @pytest.mark.parametrize(("scope", "each"), [(None, ""), ("place", ", in each scope")])
+    def test_what_is_said_of_a_column(self, scope: str | None, each: str) -> None:
+        """It names the column, and says whether each scope is meant; what it does cannot be written as SQL."""
+        operation = SeedSequence("paid-Orders", "Order", "number", scope)
+        assert operation.describe() == f"Put the sequence 'paid-Orders' past the numbers in Order.number{each}"
+        assert operation.migration_name_fragment == "seed_paid_orders"
+        assert (operation.reversible, operation.reduces_to_sql) == (True, False)
+
     @pytest.mark.parametrize(
         "given",
         [
