@@ -23,7 +23,7 @@ from sequences.ops.audit import audit
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing.callers import at_once, put_some
-from tests.sequences.support import Processes, Wire, import_row
+from tests.sequences.support import Processes, Wire, import_row, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -98,6 +98,17 @@ class TestOne:
         assert put_next(name, {}, scope=scope).value == last + 2
         assert last > 1 or audit(strategies[name], scope).missing == 0
 
+    @pytest.mark.parametrize(("value", "rows"), [(2, {}), (3, {2: None}), (4711, {2: 4710})])
+    def test_the_row_under_the_next_number(
+        self, value: int, rows: dict[int, int | None], scope: str, install: Install
+    ) -> None:
+        """Where items are counted, a void row under the next number leads to the last number that is skipped."""
+        install("sort-key", GIVEN=True)
+        put_next("sort-key", {}, scope=scope)
+        put_at("sort-key", value, {}, scope=scope, by="ana", reason="a test")
+        found = {n: row["void"].get("until") for n, row in stored("sort-key", scope).items() if "void" in row}
+        assert found == rows
+
 
 class TestMany:
     def test_thousands(self, name: str, scope: str, wire: Wire) -> None:
@@ -129,6 +140,14 @@ class TestMany:
         assert set(give(name, scope, {3: {}, 5: {}, 8: {}})) >= {3, 5}
         assert values_of(name, scope) == [2, 3, 4, 5, 6, 8]
         assert put_next(name, {}, scope=scope).value > 8
+
+    @pytest.mark.parametrize(("count", "more"), [(10, ""), (11, " and more")])
+    def test_many_that_are_taken(self, count: int, more: str, scope: str, install: Install) -> None:
+        """Of many numbers that other items have, the first ten are named."""
+        install("atomic", GIVEN=True)
+        give("atomic", scope, {value: {"by": "ana"} for value in range(1, count + 1)})
+        with pytest.raises(ItemExists, match=f"under 1, 2, 3, 4, 5, 6, 7, 8, 9, 10{more}; these"):
+            give("atomic", scope, {value: {"by": "bo"} for value in range(1, count + 1)})
 
     def test_beside_writers(self, name: str, scope: str) -> None:
         """Writers go on meanwhile: every item is stored once, under its own number."""

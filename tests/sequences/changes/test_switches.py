@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -26,10 +27,11 @@ NAME = "transactional"
 BOTH = ("SortKeyMaximum", "TransactionalCounter")
 
 
-def process(strategy: str, **clocks: Any) -> Strategy:
+def process(strategy: str, *, given: bool = False, **clocks: Any) -> Strategy:
     """A process that has one of the strategies for the sequence NAME, and was started before its rules were kept."""
     kind: Any = FOLLOWED[strategy]
-    made: Strategy = kind(parse_config(NAME, {"STRATEGY": f"{kind.__module__}.{kind.__name__}"}), **clocks)
+    entry = {"STRATEGY": f"{kind.__module__}.{kind.__name__}", "GIVEN": given}
+    made: Strategy = kind(parse_config(NAME, entry), **clocks)
     made.rules.enforced = False
     return made
 
@@ -228,9 +230,35 @@ class TestSteps:
         ]
         assert told == [[("switch", None, None), ("switch", 1, 10)]] * 2
 
+    def test_scopes_that_are_not_listed(
+        self, now: Callable[[str], Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A switch to a counter needs no list of scopes: each follows at its first number."""
+        old = now("SortKeyMaximum")
+        put(old, scope)
+        unlisted = OperationNotSupported("It keeps no list of its scopes.")
+        monkeypatch.setattr(type(old.scopes), "every", mock.Mock(side_effect=unlisted))
+        (begun,) = switch(NAME, to="TransactionalCounter", **WHO)
+        assert (begun.kind, begun.scope) == ("switch", None)
+        assert put(now("TransactionalCounter"), scope) == 2
+
+    def test_a_number_that_is_given_meanwhile(
+        self, now: Callable[[str], Strategy], scope: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Until the switch is finished no number is given by hand, and the scope stays as it is."""
+        put(now("SortKeyMaximum"), scope)
+        switch(NAME, to="TransactionalCounter", scope=scope, **WHO)
+        monkeypatch.setitem(strategies._made, NAME, process("TransactionalCounter", given=True))
+        with pytest.raises(InvalidChange, match="is being switched to another strategy: finish that first"):
+            changes.put_at(NAME, 7, {}, scope=scope, **WHO)
+        assert sorted(stored(NAME, scope)) == [1]
+
     def test_what_does_not_fit(self) -> None:
         """Other strategies, steps and layouts are refused with what is wrong."""
-        for name, said in (("one-file", "number the same items"), ("transactional-from-1001-by-10", "STEP must be 1")):
+        for name, said in (
+            ("one-file", "number the same items"),
+            ("transactional-from-1001-by-10", r"STEP must be 1\.$"),
+        ):
             with pytest.raises(OperationNotSupported, match=said):
                 switch(name, to="SortKeyMaximum", **WHO)
         with pytest.raises(InvalidChange, match=r"^to is 'Another'"):
@@ -239,12 +267,13 @@ class TestSteps:
     @pytest.mark.parametrize("strategy", BOTH)
     def test_tables_of_the_other_configuration(self, install: Callable[..., Strategy], strategy: str) -> None:
         """A history or markers that the other configuration would not find are refused, with what to set."""
+        example = r"to the same table in both configurations, for example '(marks|sequence\w*)'\.$"
         to, given = next(each for each in BOTH if each != strategy), {}
         name = "sort-key" if strategy == "SortKeyMaximum" else NAME
         if strategy == "TransactionalCounter":
             given["counter_table"] = "marks"
         install(name, **given)
-        with pytest.raises(OperationNotSupported, match=r"set OPTIONS\['history_table'\] to the same table"):
+        with pytest.raises(OperationNotSupported, match=rf"set OPTIONS\['history_table'\] {example}"):
             switch(name, to=to, counter_table="marks", **WHO)
         numeric = {"key_types": ["N", "N"], "partition": "{scope}", "history_table": "sequences"}
         install(name, **numeric, **given)
@@ -266,7 +295,7 @@ class TestSteps:
     def test_other_layouts(self, install: Callable[..., Strategy]) -> None:
         """Items that are not in collections, and a history that would be left behind, are refused."""
         for option, said in (
-            ({"value_in": "attribute"}, "not in collections"),
+            ({"value_in": "attribute"}, r"its items are not in collections \('value_in' is 'attribute'\)\.$"),
             ({"counter_table": "marks"}, "set OPTIONS.'history_table'. to the same table"),
         ):
             install(NAME, **option)
