@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.checks import run_checks
@@ -21,11 +23,11 @@ from sequences import dynamodb, registry
 from sequences.exceptions import InvalidSequence, SequenceUnavailable
 from sequences.formats.periods import Period
 from sequences.ops.checks import check_sequences
-from sequences.registry import DEFAULT_TABLE, Registry, parse_config, strategies
+from sequences.registry import DEFAULT_TABLE, Registry, made_of, parse_config, strategies
 from sequences.rows.soundness import SAME_NUMBER
 from sequences.strategies import AtomicCounter, BlockAllocator, SortKeyMaximum, Strategy
 from sequences.testing.callers import at_once
-from sequences.types import SequenceConfig
+from sequences.types import Dated, SequenceConfig
 from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES
 
@@ -328,11 +330,35 @@ class TestRegistry:
         with ThreadPoolExecutor(1) as threads:
             other = threads.submit(strategies.__getitem__, "mine")
             assert begun.wait(30)
-            with pytest.raises(SequenceUnavailable, match=r"'mine' is still being made .* nothing was stored"):
+            with pytest.raises(
+                SequenceUnavailable, match=r"'mine' is still being made .* nothing was stored"
+            ) as caught:
                 strategies["mine"]
+            assert (caught.value.attempts, caught.value.seconds) == (0, 0.01)
             finish.set()
             other.result(30)
         del strategies._made["mine"]
+
+    def test_a_strategy_that_an_interrupted_call_makes(self, unconfigured: None) -> None:
+        """A signal's handler cannot wait for the call that it interrupts, and is refused; later calls are not."""
+        with override_settings(SEQUENCES={"mine": {"STRATEGY": ATOMIC}}):
+            strategies._imports = True
+            with pytest.raises(SequenceUnavailable, match="the call that a signal interrupted") as caught:
+                strategies["mine"]
+            assert (caught.value.attempts, caught.value.seconds) == (0, 0.0)
+            strategies._imports = False
+            assert strategies["mine"] is strategies["mine"]
+            assert not strategies._imports
+
+    def test_it_is_stopped_when_it_is_dropped(self, unconfigured: None) -> None:
+        """Who drops the strategies or the rules of scopes stops what they have in the background."""
+        made, lines = mock.Mock(), mock.Mock()
+        strategies._made, strategies._lines = {"mine": made}, {"mine": lines}
+        strategies.forget()
+        assert made.mock_calls == [mock.call.forget()]
+        strategies.drop()
+        assert (made.mock_calls[1:], lines.mock_calls) == ([mock.call.stop()], [mock.call.stop()])
+        assert (strategies._made, strategies._lines) == ({}, {})
 
     def test_settings_that_change(self, unconfigured: None) -> None:
         """A change of SEQUENCES or TABLE_PREFIX makes strategies anew; another setting does not."""
@@ -379,6 +405,65 @@ class TestRegistry:
             del settings.SEQUENCES
             with pytest.raises(InvalidSequence, match="setting SEQUENCES"):
                 strategies["mine"]
+
+
+RULED = {"ruled": {"STRATEGY": ATOMIC, "SERIES": "series"}, "plain": {"STRATEGY": ATOMIC}}
+
+
+class TestRulesOfScopes:
+    @pytest.fixture(autouse=True)
+    def _ruled(self, unconfigured: None) -> Iterator[None]:
+        with override_settings(SEQUENCES={**RULED, "items": {"STRATEGY": SORT_KEY}, "wrong": "a text"}):
+            yield
+
+    @pytest.fixture
+    def lines(self) -> mock.Mock:
+        """The rules of the sequence that has SERIES."""
+        assert isinstance(strategies["ruled"], AtomicCounter)
+        lines = mock.Mock()
+        strategies._lines["ruled"] = lines
+        return lines
+
+    def test_which_sequences_may_have_some(self) -> None:
+        """Those with SERIES, whether their strategies are made already or not; nothing is made to tell that."""
+        for _ in range(2):
+            told = [strategies.has_lines(alias) for alias in ("ruled", "plain", "wrong", "unknown")]
+            assert told == [True, False, False, False]
+            assert {*strategies._made} in ({*()}, {*RULED})
+            assert [strategies.lines(alias) is None for alias in RULED] == [False, True]
+
+    def test_the_strategy_of_a_scope(self, lines: mock.Mock) -> None:
+        """It is the one by the rules of the scope, for its date or period, or else the one of the sequence."""
+        ruled, plain, day = strategies["ruled"], strategies["plain"], date(2026, 3, 5)
+        lines.strategy.side_effect = lambda scope, date=None, period=None: (scope, date, period) if scope else None
+        found: list[Any] = [strategies.of("ruled", "a", day, "2026"), strategies.of("ruled", None)]
+        assert found == [("a", day, "2026"), ruled]
+        found = [strategies.by_lines(ruled, scope) for scope in (Dated.of("a", "2026"), "a", None)]
+        assert found == [("a", None, "2026"), ("a", None, None), ruled]
+        assert strategies.of("plain", "a") is strategies.by_lines(plain, "a") is plain
+
+    @pytest.mark.parametrize("goes_on", [True, False])
+    def test_whether_a_call_goes_on(self, lines: mock.Mock, goes_on: bool) -> None:
+        """The rules of scopes decide whether a call is repeated after an error; without rules none is."""
+        error = SequenceUnavailable("x", attempts=1, seconds=1.0)
+        lines.goes_on.return_value = goes_on
+        assert strategies.go_on(strategies["ruled"], "a", error) is goes_on
+        lines.goes_on.assert_called_once_with(strategies["ruled"], "a", error)
+        assert strategies.go_on(strategies["plain"], "a", error) is False
+
+    def test_which_takes_values_at_once(self) -> None:
+        """A strategy that is made, serves every scope, and takes values before their items."""
+        assert strategies.taking("plain") is None
+        plain, *_ = [strategies[alias] for alias in ("plain", "ruled", "items")]
+        assert [strategies.taking(alias) for alias in ("plain", "ruled", "items")] == [plain, None, None]
+
+
+def test_options_that_a_strategy_does_not_know() -> None:
+    """They are refused, and dropped for a caller that reads former settings."""
+    entry = {"STRATEGY": ATOMIC, "OPTIONS": {"group": False, "block_size": 5}}
+    with pytest.raises(InvalidSequence, match="has no option 'block_size'"):
+        made_of("mine", entry)
+    assert made_of("mine", entry, lenient=True).config.options == {"group": False}
 
 
 def _is_anew(mine: object, client: object) -> bool:

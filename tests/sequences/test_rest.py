@@ -148,7 +148,7 @@ class TestAnswers:
         """The header that REST framework has found for an error of authentication is in the answer."""
         error, context = NotAuthenticated(), {"request": Request(REQUESTS.get("/here/"))}
         for wanted in (None, "Token"):
-            error.auth_header = wanted
+            error.auth_header = wanted  # type: ignore[attr-defined]
             response = exception_handler(error, context)
             assert response is not None
             assert response.headers.get("WWW-Authenticate") == wanted

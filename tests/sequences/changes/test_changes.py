@@ -937,6 +937,7 @@ class TestVoid:
         changes.advance(name, to=5, scope=scope, **WHO)
         changes.void(name, 3, scope=scope, by="ana", reason="torn out")
         assert stored(name, scope)[3]["void"]["reason"] == "torn out"
+        changes.void(name, 5, scope=scope, by="ana", reason="the last one")
         checked(name, scope)
         assert put_next(name, {}, scope=scope).value == 6
 
@@ -963,6 +964,9 @@ class TestVoid:
             changes.void(name, 7, scope=scope, **WHO)
         changes.void(name, 9, scope=scope, **WHO)
         assert [*stored(name, scope)] == [1, 2, 3, 9]
+        import_row(name, f"{scope}-new", 9)
+        with pytest.raises(InvalidChange, match="and the counter, which has no value yet, has not handed it out"):
+            changes.void(name, 7, scope=f"{scope}-new", **WHO)
 
     def test_a_value_in_a_block(self, scope: str, install: Callable[..., Strategy]) -> None:
         """A value without an item may be in a block: it can be void when a freeze has emptied the blocks."""
@@ -977,7 +981,7 @@ class TestVoid:
         clock.now += 31
         with pytest.raises(InvalidChange, match=words):
             changes.void("block", 5, scope=scope, **WHO)
-        clock.now += 2
+        clock.now += 1
         changes.void("block", 5, scope=scope, **WHO)
         assert [*stored("block", scope)] == [5]
         other.stop()
