@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from sequences import aget_next_values, get_next_value, get_next_values, put_next, put_next_many
+from sequences import aget_next_values, changes, get_next_value, get_next_values, put_next, put_next_many
 from sequences.exceptions import SequenceContention
 from sequences.registry import strategies
-from sequences.signals import contention, value_allocated
+from sequences.signals import contention, value_allocated, value_voided
 from sequences.strategies import Strategy
 from tests.sequences.support import Clock, Wire, set_counter, wait_until
 
@@ -22,22 +22,31 @@ Told = list[dict[str, Any]]
 
 @pytest.fixture
 def told() -> Iterator[Told]:
-    """What a receiver of both signals was told."""
+    """What a receiver of these signals was told."""
     heard: Told = []
 
     def hear(**told: Any) -> None:
         heard.append(told)
 
-    for signal in (value_allocated, contention):
+    for signal in (value_allocated, value_voided, contention):
         signal.connect(hear)
     yield heard
-    for signal in (value_allocated, contention):
+    for signal in (value_allocated, value_voided, contention):
         signal.disconnect(hear)
 
 
 def facts(told: Told) -> list[tuple[Any, ...]]:
     """The values that were told, with their scope, and whether they were replayed."""
     return [(each["scope"], list(each["values"]), each["replayed"]) for each in told]
+
+
+def test_a_void_number(scope: str, told: Told) -> None:
+    """A number that is withdrawn is told with the change, again where that is repeated, but not by a dry run."""
+    get_next_value("atomic", scope=scope)
+    told.clear()
+    for dry_run in (True, False, False):
+        change = changes.void("atomic", 1, scope=scope, by="ana", reason="a test", dry_run=dry_run)
+    assert [(each["sender"], each["change"]) for each in told] == 2 * [(type(strategies["atomic"]), change)]
 
 
 class TestValues:

@@ -917,6 +917,7 @@ class TestVoid:
         told = put_some(name, scope, 3)
         before = stored(name, scope)[told[1]]
         change = changes.void(name, told[1], scope=scope, by="ana", reason="entered twice")
+        assert (change.kind, change.before, change.after) == ("void", told[1], told[1])
         row = stored(name, scope)[told[1]]
         assert row == {**before, "void": {"by": "ana", "at": change.at.isoformat(), "reason": "entered twice"}}
         assert [void.value for void in checked(name, scope).voids.listed] == [told[1]]
@@ -944,12 +945,12 @@ class TestVoid:
     @every_strategy
     def test_what_is_no_value_yet(self, name: str, scope: str) -> None:
         """A number above the last value, or no value of the sequence, is refused, and nothing is stored."""
-        with pytest.raises(InvalidChange, match="up to its last value, which is nothing yet"):
+        with pytest.raises(InvalidChange, match=r"up to its last value, which is nothing yet\.$"):
             changes.void(name, nth(name, 1), scope=scope, **WHO)
         put_some(name, scope, 1)
         last = get_last_value(name, scope=scope) or 0
         for value in (0, last + strategies[name].config.step):
-            with pytest.raises(InvalidChange, match=f"up to its last value, which is {last}"):
+            with pytest.raises(InvalidChange, match=rf"up to its last value, which is {last}\.$"):
                 changes.void(name, value, scope=scope, **WHO)
         assert len(stored(name, scope)) == 1
 
