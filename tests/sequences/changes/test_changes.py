@@ -309,6 +309,45 @@ class TestWriting:
             changes.advance("sort-key", to=10, scope=scope, **WHO)
         assert put_next("sort-key", {}, scope=scope).value == 2
 
+    @pytest.mark.parametrize("name", ["atomic", "transactional"])
+    def test_the_requests_of_a_counter(self, name: str, scope: str, wire: Wire) -> None:
+        """A change holds for the row that was seen; where gaps may be, for any later value below the new one, too."""
+        born, absent = "#born = if_not_exists(#born, :first_0) REMOVE #given_back", "attribute_not_exists"
+        moves = f"#since = :new_2, #changed = :new_3, #token = :new_4, #updated_at = :new_5, {born}"
+        moved = f"SET #last_value = :new_0, #highest = :new_1, {moves}"
+        new = " AND ".join(f"{absent}(#{name})" for name in ("last_value", "highest", "token", "frozen"))
+        seen = "#last_value = :old_0 AND #highest = :old_1 AND #token = :old_2 AND"
+        busy = f"{absent}(#frozen) AND {absent}(#thawed) AND #last_value >= :least_0"
+        above = f"{busy} AND #last_value < :below_0" if name == "atomic" else f"{seen} {absent}(#frozen)"
+        thawed = "SET #highest = :new_0, #thawed = :new_1, #token = :new_2, #updated_at = :new_3 REMOVE #frozen"
+        expected = [
+            (new, moved),
+            (above, moved),
+            (busy, f"SET #frozen = :new_0, #highest = :new_1, #changed = :new_2, {born}"),
+            (f"{seen} #frozen = :old_3", f"SET #last_value = :new_0, #frozen = :new_1, {moves}"),
+            ("#last_value = :old_0 AND #token = :old_1 AND #frozen = :old_2", thawed),
+        ]
+        wire.clear()
+        first = changes.advance(name, to=5, scope=scope, **WHO)
+        row = read_counter(name, scope)
+        assert {key: row[key] for key in ("last_value", "highest", "since")} == {
+            "last_value": 5,
+            "highest": 5,
+            "since": 0,
+        }
+        assert row["token"] == row["changed"] == row["born"]
+        assert row["updated_at"] == int(first.at.timestamp())
+        changes.advance(name, to=50, scope=scope, **WHO)
+        frozen = changes.freeze(name, scope=scope, **WHO)
+        changes.advance(name, to=60, scope=scope, **WHO)
+        row = read_counter(name, scope)
+        assert (row["last_value"], row["highest"], row["born"] != row["token"]) == (60, LARGEST, True)
+        assert row["frozen"] == {**WHO, "at": frozen.at.isoformat(timespec="microseconds")}
+        changes.thaw(name, scope=scope, **WHO)
+        assert read_counter(name, scope)["highest"] == 60
+        updates = [body["TransactItems"][0]["Update"] for body in sent(wire)]
+        assert [(update["ConditionExpression"], update["UpdateExpression"]) for update in updates] == expected
+
     def test_both_or_neither(self, scope: str, wire: Wire) -> None:
         """The change and its line in the history are in one transaction."""
         changes.advance("atomic", to=10, scope=scope, **WHO)
