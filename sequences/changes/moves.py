@@ -44,7 +44,7 @@ def advance(
 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         seen.require_order()
-        least = seen.numbers.after(seen.handed_out, 1)[0]
+        least = seen.handed_out + seen.numbers.step
         if to < least:
             raise InvalidChange(
                 f"to is {to}; a sequence only moves up, past all that was handed out: give {least} or more."

@@ -107,7 +107,7 @@ class TestAdvance:
         put_some(name, scope, 2)
         step = strategies[name].config.step
         change = changes.advance(name, to=nth(name, 50) + step // 2, scope=scope, **WHO)
-        assert (change.before, change.after) == (get_before(name), nth(name, 50))
+        assert (change.kind, change.before, change.after) == ("advance", get_before(name), nth(name, 50))
         assert put_some(name, scope, 1) == [nth(name, 51)]
         report = checked(name, scope)
         assert report.last_value is not None
@@ -229,6 +229,9 @@ class TestAdvance:
         with pytest.raises(SequenceExhausted, match="raise MAXIMUM"):
             changes.advance(name, to=101, scope=scope, **WHO)
         assert get_last_value(name, scope=scope) is None
+        assert changes.advance(name, to=100, scope=scope, **WHO).after == 100
+        with pytest.raises(SequenceExhausted):
+            put_next(name, {}, scope=scope)
 
     def test_it_is_remembered(self, scope: str) -> None:
         """A counter that is set back after it was advanced is refused."""
@@ -440,7 +443,7 @@ class TestSeed:
     def test_a_number(self, name: str, scope: str) -> None:
         """The next number is above the given one, and a second time nothing is changed, where no block is held."""
         (change,) = changes.seed(name, nth(name, 40), scope=scope, **WHO)
-        assert (change.before, change.after) == (None, nth(name, 40))
+        assert (change.kind, change.before, change.after) == ("seed", None, nth(name, 40))
         (again,) = changes.seed(name, nth(name, 40), scope=scope, **WHO)
         drops = not strategies[name].ordered_across_processes
         assert (again.before, again.after) == (nth(name, 40), nth(name, 40 + drops))
@@ -452,6 +455,24 @@ class TestSeed:
         (change,) = changes.seed("atomic-from-1001-by-10", 1000, scope=scope, **WHO)
         assert change.after is None
         assert get_next_value("atomic-from-1001-by-10", scope=scope) == 1001
+
+    @pytest.mark.parametrize(("number", "maximum", "after"), [(4, 99, 12), (5, 99, 13), (5, 13, 13), (5, 12, 12)])
+    def test_blocks_of_other_processes(
+        self, number: int, maximum: int, after: int, scope: str, install: Callable[..., Strategy]
+    ) -> None:
+        """A block that is held is dropped by moving on by one value, where there is one, for a number from START on."""
+        install("block", START=5, MAXIMUM=maximum)
+        take_some("block", scope, 1)
+        assert get_last_value("block", scope=scope) == 12
+        (change,) = changes.seed("block", number, scope=scope, **WHO)
+        assert (change.before, change.after) == (12, after)
+
+    @every_strategy
+    def test_no_items(self, name: str, scope: str) -> None:
+        """Where nothing is stored, nothing is changed."""
+        (change,) = changes.seed(name, "items", scope=scope, **WHO)
+        assert (change.before, change.after) == (None, None)
+        assert lines(name, scope) == []
 
     @counters
     def test_stored_items(self, name: str, scope: str) -> None:
