@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError
@@ -38,6 +39,7 @@ from sequences.exceptions import (
     InvalidScope,
     InvalidSequence,
     OperationNotSupported,
+    RulesChanged,
     ScopeNotFound,
     SequenceContention,
     SequenceError,
@@ -521,14 +523,19 @@ class TestRecover:
         assert changes.recover(name, scope=scope, margin=1, past=80, **WHO)[0].after == 81
         assert put_next(name, {}, scope=scope).value == 82
 
-    @pytest.mark.parametrize("kind", ["advance", "seed", "recover", "switch", "adopt"])
+    @pytest.mark.parametrize("kind", ["advance", "seed", "recover", "switch", "adopt", "give", "series"])
     def test_a_line_without_a_counter(self, kind: str, scope: str) -> None:
         """Whatever change had moved a scope, its line is evidence, and the usual margin is a hundred numbers."""
-        told = {"sequence": "atomic", "scope": scope, "period": "", "at": datetime.now(UTC), "before": None, **WHO}
-        line = strategies["atomic"].history.put(Change(**told, kind=kind, after=500), "token")
-        dynamodb.call("transact_write_items", expressions.transaction([line], request_token=new_token()))
+        write_line(scope, kind, 500)
         (change,) = changes.recover("atomic", scope=scope, **WHO)
         assert (change.after, get_next_value("atomic", scope=scope)) == (600, 601)
+
+    @pytest.mark.parametrize(("kind", "after"), [("freeze", 500), ("advance", None)])
+    def test_a_line_that_is_no_evidence(self, kind: str, after: int | None, scope: str) -> None:
+        """A line that has moved nothing tells of no number."""
+        write_line(scope, kind, after)
+        with pytest.raises(ScopeNotFound):
+            changes.recover("atomic", scope=scope, **WHO)
 
     @pytest.mark.parametrize("past", [-1, True, 1.0, "1"])
     def test_a_wrong_past(self, past: Any, scope: str) -> None:
@@ -597,11 +604,31 @@ class TestRecover:
         ]
         assert changes.recover("atomic", scope="a", **WHO)[0].after == 202
 
+    def test_tables_that_are_refused_still(
+        self, tables: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where the sequence cannot go on in its tables, the error says that all scopes are done, and how to go on."""
+        rules = install("atomic").rules
+        get_next_value("atomic", scope="a")
+        monkeypatch.setattr(rules, "restored", Mock(side_effect=RulesChanged("another writer")))
+        with pytest.raises(RulesChanged) as error:
+            changes.recover("atomic", margin=5, **WHO)
+        (said,) = error.value.__notes__
+        assert said.startswith("All scopes are recovered, but the sequence is refused still. To go on without moving")
+        assert get_last_value("atomic", scope="a") == 6
+
     @pytest.mark.parametrize("since", ["2026-01-01", datetime(2026, 1, 1), 5])  # noqa: DTZ001
     def test_since_when(self, scope: str, since: Any) -> None:
         """What is no moment, or has no time zone, is refused."""
         with pytest.raises(InvalidChange, match=r"^since is .*; it must be a datetime with a time zone"):
             changes.recover("atomic", scope=scope, since=since, **WHO)
+
+
+def write_line(scope: str, kind: str, after: int | None) -> None:
+    """Write a line into the history of a scope of "atomic" that has no counter."""
+    told = {"sequence": "atomic", "scope": scope, "period": "", "at": datetime.now(UTC), "before": None, **WHO}
+    line = strategies["atomic"].history.put(Change(**told, kind=kind, after=after), "token")
+    dynamodb.call("transact_write_items", expressions.transaction([line], request_token=new_token()))
 
 
 def forget_all(name: str, scope: str, *, keep_markers: bool = False) -> None:
