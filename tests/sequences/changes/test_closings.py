@@ -15,6 +15,7 @@ from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSuppo
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
 from sequences.strategies import Strategy
+from sequences.strategies.counter_strategy import counter_of
 from sequences.testing.callers import at_once
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
@@ -284,6 +285,39 @@ class TestAt:
         at = datetime.now(UTC) + timedelta(days=1)
         with pytest.raises(OperationNotSupported, match="close its period at that moment, without `at`"):
             close("atomic", "2025", at=at, **SIGNED)
+
+
+def test_what_the_row_of_a_period_says() -> None:
+    """It has who closed the period, when, why and from which moment on, and which scopes are open again."""
+    strategy, at = strategies["invoices"], datetime(2126, 2, 1, tzinfo=UTC)
+    bob = {"by": "bob", "reason": "again"}
+
+    def said() -> dict[str, Any]:
+        row = counter_of(strategy).closings.read("2025", strategy.deadline().read)
+        return {name: told for name, told in row.items() if name not in ("sequence", "scope", "token")}
+
+    def signed(by: str) -> dict[str, Any]:
+        (line,) = [one for one in history("invoices")[0] if (one.kind, one.by) == ("close", by)]
+        return {"by": by, "at": line.at.isoformat(timespec="microseconds"), "reason": line.reason}
+
+    close("invoices", "2025", dry_run=True, **SIGNED)
+    reopen("invoices", "2025", scope="A", **SIGNED)
+    assert (said(), history("invoices")[0]) == ({}, [])
+    close("invoices", "2025", **SIGNED)
+    first = {**signed("ana"), "since": 0}
+    assert said() == first
+    for scope, scopes in (("B", ["B"]), ("A", ["A", "B"]), ("B", ["A", "B"])):
+        reopen("invoices", "2025", scope=scope, **bob)
+        assert said() == {**first, "open": scopes}
+    close("invoices", "2025", **bob)
+    assert said() == {**signed("bob"), "since": 0}
+    reopen("invoices", "2025", **SIGNED)
+    assert said() == {}
+    for _ in range(2):
+        close("invoices", "2025", at=at, **SIGNED)
+        assert said() == {**SIGNED, "at": "2126-02-01T00:00:00.000000+00:00", "since": int(at.timestamp())}
+    kinds = [line.kind for line in history("invoices", period="2025")[0]]
+    assert sorted(kinds) == 3 * ["close"] + 3 * ["reopen"]
 
 
 class TestReopen:
