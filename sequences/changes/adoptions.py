@@ -119,16 +119,16 @@ def _without_rules(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: told for key, told in entry.items() if key not in RULES or RULES[key].verdict is Verdict.GOOD}
 
 
-def _place(strategy: Strategy) -> tuple[str, str]:
+def _place(strategy: Strategy) -> tuple[object, ...]:
     """Where a strategy counts."""
     if strategy.counter:
-        return strategy.counter.table, str(strategy.counter.key(None))
+        return strategy.counter.table, strategy.counter.key(None)
     return _items(strategy)
 
 
-def _items(strategy: Strategy) -> tuple[str, str]:
+def _items(strategy: Strategy) -> tuple[object, ...]:
     """Where a strategy stores its items."""
-    return strategy.schema.table, f"{strategy.layout.template} {strategy.layout.value_in} {strategy.schema}"
+    return strategy.schema, strategy.layout.template, strategy.layout.value_in
 
 
 def _counts_otherwise(former: Strategy, present: Strategy) -> bool:

@@ -290,7 +290,7 @@ class TestAt:
 def test_what_the_row_of_a_period_says() -> None:
     """It has who closed the period, when, why and from which moment on, and which scopes are open again."""
     strategy, at = strategies["invoices"], datetime(2126, 2, 1, tzinfo=UTC)
-    bob = {"by": "bob", "reason": "again"}
+    bob: dict[str, Any] = {"by": "bob", "reason": "again"}
 
     def said() -> dict[str, Any]:
         row = counter_of(strategy).closings.read("2025", strategy.deadline().read)

@@ -220,7 +220,8 @@ class TestWhatWasSeen:
         become(ATOMIC, {"counter_table": "more_counters"}, START=1001)
         with pytest.raises(RulesChanged, match="counter_table was 'sequences' and is 'more_counters'"):
             get_next_value("orders")
-        adopt("orders", **WHO)
+        made = adopt("orders", **WHO)
+        assert [(one.kind, one.before, one.after) for one in made] == [("adopt", 1052, 1052), ("adopt", None, None)]
         assert get_next_value("orders") == 1053
 
     def test_a_former_writer_meanwhile(self, become: Become) -> None:
