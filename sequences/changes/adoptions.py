@@ -103,15 +103,13 @@ def _former(present: Strategy, rules: Told) -> Strategy:
     for key in ("TIME_ZONE", "HOME_REGION"):  # no place depends on them, and they may not fit the former settings
         given.pop(key, None)
     try:
-        former = made_of(present.alias, {**given, "OPTIONS": options}, lenient=True)
+        return made_of(present.alias, {**given, "OPTIONS": options}, lenient=True)
     except InvalidSequence as error:
         tables = " and ".join(place.schema.table for place in present.rules.places)
         raise OperationNotSupported(
             f"The former settings of {present.alias!r} cannot be used any more: {error} Stop its writers, delete its "
             f"row '#rules#{present.alias}' in {tables}, and `seed` each scope past its last number."
         ) from error
-    former.rules.enforced = False
-    return former
 
 
 def _without_rules(entry: Mapping[str, Any]) -> dict[str, Any]:
