@@ -65,7 +65,7 @@ def void_rows(
     seen: ScopeSnapshot, last: int, note: ChangeNote, frozen: Mapping[str, Any] | None = None
 ) -> tuple[Action, ...]:
     """Void rows under the next number of each kind of writer, and under `last`, where a scope is frozen."""
-    stored = seen.top if seen.top is not None and seen.counts(seen.top) else seen.numbers.before_start
+    stored = seen.numbers.before_start if seen.top is None else seen.top
     counted = stored if seen.state.last_value is None else seen.state.last_value
     starts = {n for n in map(seen.numbers.following, (stored, counted)) if stored < n < last}
     puts = [void_row(seen, n, note, until=last) for n in sorted(starts)]

@@ -30,6 +30,7 @@ from sequences import (
     put_next_together,
 )
 from sequences.changes import apply
+from sequences.changes.plans import ChangeNote, ChangeRequest, Plan
 from sequences.commit.retries import new_token, write_once
 from sequences.dynamodb import expressions
 from sequences.exceptions import (
@@ -390,6 +391,46 @@ class TestWriting:
         put_next("sort-key", {}, scope=scope)
         changes.freeze("sort-key", scope=scope, by=by, reason=reason)
         assert [(line.by, line.reason) for line in lines("sort-key", scope)] == [(by, reason)]
+
+    @pytest.mark.parametrize(
+        ("error", "done", "dry_run", "said"),
+        [
+            (StorageRefused("no"), 1, False, ["Of the scopes, 1 is done. Go on."]),
+            (StorageRefused("no"), 2, False, ["Of the scopes, 2 are done. Go on."]),
+            (StorageRefused("no"), 2, True, []),
+            (StorageRefused("no"), 0, False, []),
+            (InvalidChange("no"), 0, False, []),
+            (
+                SequenceUnavailable("no", attempts=1, seconds=1.0, outcome_unknown=True),
+                0,
+                False,
+                ["Of the scopes, 0 are done. Go on."],
+            ),
+        ],
+    )
+    def test_an_error_among_many(
+        self, error: SequenceError, done: int, dry_run: bool, said: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It says how many scopes are done and how to go on, where one is, or may be."""
+        monkeypatch.setattr(apply, "apply_change", Mock(side_effect=[*done * [None], error]))
+        request = ChangeRequest("freeze", "ana", "a test", dry_run)
+        with pytest.raises(type(error)):
+            apply.apply_to_all("atomic", "abc", request, Mock(), how_to_go_on="Go on.")
+        assert getattr(error, "__notes__", []) == said
+
+    def test_who_made_an_earlier_change(self) -> None:
+        """A change that stands is signed as its row says; what the row does not say is left open."""
+        at, then = datetime(2026, 3, 5, tzinfo=UTC), datetime(2025, 3, 5, tzinfo=UTC)
+        note = ChangeNote(by="ana", at=at, reason="a test", token="t")
+        told = []
+        for stands in ({}, {"by": "bo", "at": then.isoformat(), "reason": "earlier"}, {"frozen": True}):
+            change = apply._change(
+                "atomic", Dated.of("a", "2026"), "freeze", Plan(before=1, after=2, stands=stands), note
+            )
+            told.append((change.by, change.at, change.reason))
+            assert (change.sequence, change.scope, change.period, change.kind) == ("atomic", "a", "2026", "freeze")
+            assert (change.before, change.after) == (1, 2)
+        assert told == [("ana", at, "a test"), ("bo", then, "earlier"), ("", at, "")]
 
     @pytest.mark.parametrize("value", [-1, True, 1.0, "1", None])
     def test_a_wrong_number(self, value: Any, wire: Wire) -> None:
