@@ -376,9 +376,10 @@ class TestWriting:
         assert lines("transactional", scope) == []
 
     @pytest.mark.parametrize(
-        ("field", "text"), [("by", ""), ("by", "a" * 201), ("reason", " "), ("reason", "a\nb"), ("reason", "a" * 501)]
+        ("field", "text"),
+        [("by", ""), ("by", "a" * 201), ("by", 5), ("reason", " "), ("reason", "a\nb"), ("reason", "a" * 501)],
     )
-    def test_who_and_why_are_required(self, field: str, text: str, wire: Wire) -> None:
+    def test_who_and_why_are_required(self, field: str, text: Any, wire: Wire) -> None:
         """A change without who or why names the field, and is not sent."""
         wire.clear()
         with pytest.raises(InvalidChange, match=f"^{field} is "):
@@ -1241,11 +1242,30 @@ class TestHistory:
                 ask(period="2026-13")
 
     def test_a_wrong_scope(self, wire: Wire) -> None:
-        """A scope that no item can have is refused, unsent."""
+        """A scope that no item can have is refused, unsent, here and where it is to be changed."""
         wire.clear()
-        with pytest.raises(InvalidScope):
-            changes.history("atomic", scope="#5")
+        for ask in (changes.history, partial(changes.freeze, **WHO)):
+            with pytest.raises(InvalidScope):
+                ask("atomic", scope="#5")
         assert wire.sent == []
+
+    def test_which_lines(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """It has the lines of every scope, of those with a prefix or of one, and of every period or of one."""
+        install("atomic", PERIOD="year")
+        one, other = f"{scope}-1", f"{scope}-2"
+        for each, period in ((one, "2025"), (one, "2026"), (other, "2026"), (f"-{scope}", "2026")):
+            changes.advance("atomic", to=5, scope=each, period=period, **WHO)
+
+        def told(**which: Any) -> list[tuple[str | None, str]]:
+            lines, _ = changes.history("atomic", limit=10_000, **which)
+            return sorted((line.scope or "", line.period) for line in lines if scope in (line.scope or ""))
+
+        mine = [(one, "2025"), (one, "2026"), (other, "2026")]
+        assert told() == told(scope=changes.EVERY_SCOPE) == [(f"-{scope}", "2026"), *mine]
+        assert told(scope=changes.EveryScope(scope)) == mine
+        assert told(scope=one) == mine[:2]
+        assert told(scope=one, period="2026") == mine[1:2]
+        assert told(scope=changes.EveryScope(scope), period="2026") == mine[1:]
 
     def test_in_the_command(self) -> None:
         """The command says what is wrong with its arguments."""
