@@ -320,6 +320,31 @@ def test_what_the_row_of_a_period_says() -> None:
     assert sorted(kinds) == 3 * ["close"] + 3 * ["reopen"]
 
 
+def test_what_a_counter_says() -> None:
+    """It has who closes it and from which moment on, and whose freeze or close holds; after it is opened nothing."""
+    at = datetime(2126, 2, 1, tzinfo=UTC)
+    bob: dict[str, Any] = {"by": "bob", "reason": "by mistake"}
+
+    def said() -> dict[str, Any]:
+        row = read_counter("invoices", Dated.of("A", "2025"))
+        return {name: row[name] for name in ("closing", "frozen") if name in row}
+
+    put("invoices", "A")
+    for _ in range(2):
+        close("invoices", "2025", at=at, **SIGNED)
+        moment = {"at": "2126-02-01T00:00:00.000000+00:00", "since": int(at.timestamp())}
+        assert said() == {"closing": {**SIGNED, **moment}}
+    reopen("invoices", "2025", **SIGNED)
+    assert said() == {}
+    assert read_counter("invoices", Dated.of("A", "2025"))["thawed"]
+    frozen = freeze("invoices", scope="A", period="2025", **bob)
+    assert said() == {"frozen": {**bob, "at": frozen.at.isoformat(timespec="microseconds")}}
+    (closed,) = close("invoices", "2025", **SIGNED)
+    assert said() == {"frozen": {**SIGNED, "at": closed.at.isoformat(timespec="microseconds"), "closed": True}}
+    reopen("invoices", "2025", **SIGNED)
+    assert said() == {}
+
+
 class TestReopen:
     def test_all_scopes(self, name: str) -> None:
         """Numbers go on where they ended, in scopes that begin, too; and are closed again after."""
