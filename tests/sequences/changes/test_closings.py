@@ -320,7 +320,7 @@ def test_what_the_row_of_a_period_says() -> None:
     assert sorted(kinds) == 3 * ["close"] + 3 * ["reopen"]
 
 
-def test_what_a_counter_says() -> None:
+def test_what_a_counter_says(wire: Wire) -> None:
     """It has who closes it and from which moment on, and whose freeze or close holds; after it is opened nothing."""
     at = datetime(2126, 2, 1, tzinfo=UTC)
     bob: dict[str, Any] = {"by": "bob", "reason": "by mistake"}
@@ -334,6 +334,12 @@ def test_what_a_counter_says() -> None:
         close("invoices", "2025", at=at, **SIGNED)
         moment = {"at": "2126-02-01T00:00:00.000000+00:00", "since": int(at.timestamp())}
         assert said() == {"closing": {**SIGNED, **moment}}
+    assert len(history("invoices", scope="A")[0]) == 1
+    conditions = [
+        sent["TransactItems"][0]["Update"].get("ConditionExpression") for sent in wire.bodies("TransactWriteItems")
+    ]
+    seen = " AND ".join(f"attribute_not_exists(#{name})" for name in ("closing", "frozen", "thawed"))
+    assert conditions[-1] == seen
     reopen("invoices", "2025", **SIGNED)
     assert said() == {}
     assert read_counter("invoices", Dated.of("A", "2025"))["thawed"]
