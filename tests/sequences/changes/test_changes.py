@@ -511,6 +511,12 @@ class TestSeed:
         (change,) = changes.seed("block", number, scope=scope, **WHO)
         assert (change.before, change.after) == (12, after)
 
+    def test_items_beside_a_block(self, scope: str) -> None:
+        """Blocks are dropped for the numbers of stored items, too."""
+        put_some("block", scope, 1)
+        (change,) = changes.seed("block", "items", scope=scope, **WHO)
+        assert (change.before, change.after) == (8, 9)
+
     @every_strategy
     def test_no_items(self, name: str, scope: str) -> None:
         """Where nothing is stored, nothing is changed."""

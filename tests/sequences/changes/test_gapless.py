@@ -14,8 +14,18 @@ from django.conf import settings
 
 from sequences import changes, get_next_value, get_next_values, put_next
 from sequences.changes import finish_switch, switch
+from sequences.changes.apply import apply_change
+from sequences.changes.gapless import _closing
+from sequences.changes.plans import ChangeRequest
 from sequences.dynamodb.expressions import GAPLESS_AFTER, GAPLESS_UNTIL, GIVEN_BACK, OWN_KEYS
-from sequences.exceptions import InvalidChange, OperationNotSupported, RulesChanged, SequenceError, SequenceFrozen
+from sequences.exceptions import (
+    InvalidChange,
+    OperationNotSupported,
+    RulesChanged,
+    SequenceError,
+    SequenceFrozen,
+    SequenceWentBack,
+)
 from sequences.ops.audit import audit
 from sequences.registry import made_of, strategies
 from sequences.strategies import BlockAllocator, Strategy
@@ -27,6 +37,7 @@ from tests.sequences.support import (
     delete_row,
     fresh_processes,
     read_counter,
+    set_counter,
     stored,
     tables_of,
     tapped,
@@ -172,6 +183,16 @@ class TestToGapless:
         delete_row(NAME, SCOPE, lost)
         assert audit(gapless, SCOPE).unexplained > 0
 
+    def test_an_end_that_failed_midway(self, now: Now) -> None:
+        """A repeat of the end leaves a counter that is closed already, and explains the same."""
+        put(now("AtomicCounter"), SCOPE)
+        switch(NAME, to=GAPLESS, **WHO)
+        new = now(GAPLESS)
+        apply_change(NAME, SCOPE, ChangeRequest("switch", **WHO), _closing)
+        assert told(finish_switch(NAME, **WHO)) == [(SCOPE, None, 1), (None, None, None)]
+        assert len(changes.history(NAME, scope=SCOPE)[0]) == 2
+        assert put(new, SCOPE) == 2
+
     def test_without_a_beginning(self, now: Now) -> None:
         """An end that has no beginning changes nothing, and explains nothing."""
         for strategy in (GAPLESS, "AtomicCounter"):
@@ -259,6 +280,16 @@ class TestRefused:
             switch(NAME, to=to, **WHO)
         with pytest.raises(RulesChanged):
             put(process(to), SCOPE)
+
+    def test_a_counter_that_went_back(self, now: Now) -> None:
+        """A scope that must be recovered stops the switch, too."""
+        old = now("AtomicCounter")
+        for _ in range(3):
+            put(old, SCOPE)
+        set_counter(NAME, SCOPE, last_value=1)
+        now("AtomicCounter")
+        with pytest.raises(SequenceWentBack):
+            switch(NAME, to=GAPLESS, **WHO)
 
     def test_other_pairs(self, now: Now) -> None:
         """One of the two must be gapless, and both must move the same counters."""
