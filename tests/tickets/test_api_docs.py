@@ -12,7 +12,6 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from tickets.api import docs
-from tickets.api.reference import in_words, kind
 
 JSON = "application/vnd.oai.openapi+json"
 
@@ -56,31 +55,6 @@ def test_the_page_is_light_with_its_document(browser: Client) -> None:
     assert document["Content-Encoding"] == "gzip"
     assert len(page.content) + weight + len(document.content) < 100_000
     assert "<script" not in text.partition("<main")[2]
-
-
-@pytest.mark.parametrize(
-    ("schema", "words"),
-    [
-        ({"type": ["string", "null"], "format": "date-time"}, "time or null"),
-        (
-            {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
-            "whole number from 1 to 200, 50 if left out",
-        ),
-        ({"type": "array", "items": {"$ref": "#/x/Line"}}, 'list of <a href="#Line">Line</a>'),
-        ({"anyOf": [{"type": "string"}, {"$ref": "#/x/Role"}]}, "text or <code>a</code>, <code>&lt;</code>"),
-        ({"allOf": [{"$ref": "#/x/Role"}]}, "<code>a</code>, <code>&lt;</code>"),
-        ({"type": "array", "items": {}}, "list"),
-        ({}, ""),
-    ],
-)
-def test_kinds_in_words(schema: dict[str, Any], words: str) -> None:
-    """A value is said in words, with links to shapes of several fields; nothing in it is HTML."""
-    assert kind(schema, {"Line": {"properties": {}}, "Role": {"enum": ["a", "<"]}}) == words
-
-
-def test_a_description_is_no_html() -> None:
-    """Only what stands in backquotes is made code."""
-    assert in_words("`a` <b> & c") == "<code>a</code> &lt;b&gt; &amp; c"
 
 
 @pytest.mark.parametrize("method", ["options", "post", "delete"])
