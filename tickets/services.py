@@ -198,9 +198,9 @@ def restore_ticket(
         return Step(event=event, also=[update, store.timeline.unsealing(row, at=now)], row=after)
 
     recorded = record(key, restore, require=store.tickets.require_here, version=version, token=token)
-    if recorded.number is None and "void" in recorded.row:
+    if not recorded.number and "void" in recorded.row:
         raise ContentGone(store.tickets.ticket_from_row(recorded.row))
-    if recorded.number is not None and not recorded.replayed:
+    if recorded.number and not recorded.replayed:
         logger.info("ticket %s restored by %s", key, by)
     return _stored(key, recorded)
 

@@ -43,6 +43,14 @@ def operations(document: Document) -> list[tuple[str, Document]]:
     return [(one["operationId"], one) for one in found]
 
 
+def test_the_outline_is_the_recorded_one(document: Document, tmp_path: Path) -> None:
+    """The document says what it said, but for its words: programs of others depend on every part of it."""
+    found = tmp_path / "api_outline.txt"
+    found.write_text("".join(f"{line}\n" for line in outlined(document)))
+    recorded = Path(__file__).with_name("api_outline.txt")
+    assert found.read_text() == recorded.read_text(), f"If the API shall change: cp {found} {recorded}"
+
+
 @pytest.mark.parametrize("shape", OF_SHAPES)
 def test_examples_are_what_their_shapes_say(document: Document, shape: str) -> None:
     """Every example keeps to all limits of its shape."""
@@ -104,19 +112,12 @@ def test_a_read_changes_nothing(document: Document) -> None:
         assert not {"409", "413", "415", "422", "428"} & read["responses"].keys(), read["operationId"]
 
 
-def test_the_outline_is_the_recorded_one(document: Document, tmp_path: Path) -> None:
-    """The document says what it said, but for its words: programs of others depend on every part of it."""
-    found = tmp_path / "api_outline.txt"
-    found.write_text("".join(f"{line}\n" for line in outlined(document)))
-    recorded = Path(__file__).with_name("api_outline.txt")
-    assert found.read_text() == recorded.read_text(), f"If the API shall change: cp {found} {recorded}"
-
-
 def outlined(document: Document) -> Iterator[str]:
     """A line for each operation, each of its parameters, bodies and kinds of answers, and each shape."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             yield f"{method.upper()} {path} {operation['operationId']} {json.dumps(operation.get('security', []))}"
+            yield from (f"    {said}" for said in operation["description"].splitlines() if said.startswith("It takes "))
             yield from (f"    {wordless(one)}" for one in operation.get("parameters", ()))
             if body := operation.get("requestBody"):
                 yield f"    {'body' if body['required'] else 'body, or none:'} {contents(body)}"

@@ -15,14 +15,15 @@ from tickets.access.checks import Need, admit
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # which needs this module, by its defaults in the settings
 
-SIGNED_IN: Need = None
+SIGNED_IN: Mapping[str, Need] = {}
+"""The needs of a view of no project that lets everybody in who is signed in."""
 
 
 class Door(IsAuthenticated):
     """Lets only those in who have what the method takes: an action in the project of the address, or a permission.
 
-    HEAD takes what GET takes. Any other method that the view does not have takes the sight of the project; it is
-    refused afterwards.
+    HEAD takes what GET takes. Any other method that the view does not declare takes the sight of the project; where
+    there is none, only that somebody is signed in. One that it does not have is refused afterwards.
     """
 
     def has_permission(self, request: Request, view: APIView) -> bool:
@@ -33,7 +34,7 @@ class Door(IsAuthenticated):
         if needs is None:
             raise Undeclared
         key = view.kwargs.get("key")
-        other = needs.get("GET", SIGNED_IN if key is None else Action.READ)
+        other = needs.get("GET", None if key is None else Action.READ)
         admit(request.user, needs.get(request.method or "", other), key)
         return True
 

@@ -14,7 +14,6 @@ from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
 from tickets.api.bodies import CHANGE_PARSERS
-from tickets.api.permissions import SIGNED_IN
 from tickets.api.requests import (
     REPEATABLE,
     Flag,
@@ -44,7 +43,7 @@ class ProjectQuery(PageQuery):
 class ProjectList(APIView):
     """The projects that the caller may see."""
 
-    needs = {"GET": SIGNED_IN, "POST": ADD_PROJECT}
+    needs = {"POST": ADD_PROJECT}
 
     @extend_schema("projects_list", parameters=[ProjectQuery], responses=page_of(ProjectSerializer))
     def get(self, request: Request) -> Response:

@@ -38,13 +38,13 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorded:
-    """The row of a ticket after a request, and the number of its event; None if there was nothing to do.
+    """The row of a ticket after a request, and the number of its event; 0 if there was nothing to do.
 
     `replayed` means that an earlier request of its token has stored the event. The row is as it was read then.
     """
 
     row: Row
-    number: int | None = None
+    number: int = 0
     replayed: bool = False
 
 

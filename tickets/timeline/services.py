@@ -34,7 +34,7 @@ def add_comment(key: TicketKey, *, text: str, by: str, idempotency_token: str | 
         )
 
     recorded = record(key, comment, token=token_of(by, idempotency_token))
-    ticket, number = store.tickets.ticket_from_row(recorded.row), recorded.number or 0
+    ticket, number = store.tickets.ticket_from_row(recorded.row), recorded.number
     if recorded.replayed:
         with stored_already():
             made = selectors.get_comment(ticket, number)

@@ -66,7 +66,7 @@ def by_password(request: Request, username: str, password: str) -> User:
 class TokenList(APIView):
     """The tokens of the caller."""
 
-    needs = {"GET": SIGNED_IN, "POST": SIGNED_IN}
+    needs = SIGNED_IN
     throttle_classes = (UserThrottle, TokenThrottle)
 
     @extend_schema("auth_tokens_list", responses=page_of(shapes.ApiTokenSerializer))
@@ -93,7 +93,7 @@ class TokenList(APIView):
 class TokenDetail(APIView):
     """One token of the caller."""
 
-    needs = {"GET": SIGNED_IN, "DELETE": SIGNED_IN}
+    needs = SIGNED_IN
 
     @extend_schema(responses=shapes.ApiTokenSerializer)
     def get(self, request: Request, number: int) -> Response:
