@@ -64,7 +64,9 @@ def _change(project: str, user: str, role: Role | None, *, by: str) -> Role | No
     for attempt in range(MOST_RACES):
         access = store.members.read_access(validators.project_key(project))
         before = access.members.get(user)
-        if before == role and role is not None:
+        if before == role:
+            if role is None:
+                raise MemberNotFound(user, project)
             return before
         members = _changed(project, access, user, role)
         try:
@@ -78,9 +80,7 @@ def _change(project: str, user: str, role: Role | None, *, by: str) -> Role | No
 
 
 def _changed(project: str, access: Access, user: str, role: Role | None) -> Mapping[str, Role]:
-    """The members after a change. Raises MemberNotFound, LastOwner and TooManyMembers."""
-    if role is None and user not in access.members:
-        raise MemberNotFound(user, project)
+    """The members after a change. Raises LastOwner and TooManyMembers."""
     members = {name: had for name, had in access.members.items() if name != user}
     if role is not None:
         members[user] = role

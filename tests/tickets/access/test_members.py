@@ -54,11 +54,13 @@ class TestMembers:
         project_services.create_project(key="ABC", name="Alphabet", by="owner")
         assert roles() == {"owner": "owner"}
 
-    def test_a_role_is_given_changed_and_taken_away(self, shared: Project) -> None:
+    def test_a_role_is_given_changed_and_taken_away(self, shared: Project, sent: list[str]) -> None:
         """A new member is told from one whose role changes; the same role again changes nothing."""
         assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
         assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
+        sent.clear()
         assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
+        assert sent == ["get_item"]
         assert roles()["stranger"] == "member"
         remove_member("ABC", "stranger", by="owner")
         assert "stranger" not in roles()
@@ -94,12 +96,19 @@ class TestMembers:
         with pytest.raises(ProjectNotFound):
             remove_member("XYZ", "owner", by="owner")
 
-    def test_a_full_project_says_so(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("limit", "most"), [("MOST_MEMBERS", 5), ("MOST_BYTES", len("memberownerreaderreporterstranger"))]
+    )
+    def test_a_full_project_says_so(
+        self, shared: Project, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+    ) -> None:
         """A project takes no more members than it can have; those whom it has can still change."""
-        monkeypatch.setattr(service, "MOST_MEMBERS", 4)
-        with pytest.raises(TooManyMembers, match="at most 4 members"):
+        monkeypatch.setattr(service, limit, most - 1)
+        with pytest.raises(TooManyMembers, match=f"at most {service.MOST_MEMBERS:,} members"):
             set_member("ABC", "stranger", role="reader", by="owner")
         assert set_member("ABC", "reader", role="member", by="owner")[1] is False
+        monkeypatch.setattr(service, limit, most)
+        assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
 
     def test_a_thousand_members_fit(self, shared: Project) -> None:
         """The row of a project holds the most members that there can be, with the longest names."""
