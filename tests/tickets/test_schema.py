@@ -1,8 +1,6 @@
 """The document of the API: it can be checked, and its examples are right."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +11,7 @@ import pytest
 from django.core.management import call_command
 
 import tickets.sales.api.serializers  # noqa: F401 - registers the limits of money
+from tests.tickets.support import OUTLINE, outlined
 from tickets.api.examples import OF_SHAPES
 from tickets.api.shapes import Limited, Limits
 from tickets.sales.validators import Money
@@ -45,10 +44,9 @@ def operations(document: Document) -> list[tuple[str, Document]]:
 
 def test_the_outline_is_the_recorded_one(document: Document, tmp_path: Path) -> None:
     """The document says what it said, but for its words: programs of others depend on every part of it."""
-    found = tmp_path / "api_outline.txt"
-    found.write_text("".join(f"{line}\n" for line in outlined(document)))
-    recorded = Path(__file__).with_name("api_outline.txt")
-    assert found.read_text() == recorded.read_text(), f"If the API shall change: cp {found} {recorded}"
+    found = tmp_path / OUTLINE.name
+    found.write_text(outlined(document))
+    assert found.read_text() == OUTLINE.read_text(), f"If the API shall change: cp {found} {OUTLINE}"
 
 
 @pytest.mark.parametrize("shape", OF_SHAPES)
@@ -110,39 +108,3 @@ def test_a_read_changes_nothing(document: Document) -> None:
     assert reads
     for read in reads:
         assert not {"409", "413", "415", "422", "428"} & read["responses"].keys(), read["operationId"]
-
-
-def outlined(document: Document) -> Iterator[str]:
-    """A line for each operation, each of its parameters, bodies and kinds of answers, and each shape."""
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            yield f"{method.upper()} {path} {operation['operationId']} {json.dumps(operation.get('security', []))}"
-            yield from (f"    {said}" for said in operation["description"].splitlines() if said.startswith("It takes "))
-            yield from (f"    {wordless(one)}" for one in operation.get("parameters", ()))
-            if body := operation.get("requestBody"):
-                yield f"    {'body' if body['required'] else 'body, or none:'} {contents(body)}"
-            answers = defaultdict(list)
-            for status, answer in operation["responses"].items():
-                answers[f"{contents(answer)}, {', '.join(answer['headers'])}"].append(status)
-            yield from (f"    {' '.join(statuses)} {answer}" for answer, statuses in answers.items())
-    for kind in ("headers", "schemas"):
-        yield from (f"{name} {wordless(shape)}" for name, shape in document["components"][kind].items())
-
-
-def contents(part: Document) -> str:
-    """What a body may be."""
-    return " ".join(f"{kind} {wordless(one['schema'])}" for kind, one in part.get("content", {}).items()) or "nothing"
-
-
-def wordless(part: Any) -> str:
-    """A part of the document without descriptions and examples; other shapes by their names."""
-
-    def kept(part: Any) -> Any:
-        if isinstance(part, list):
-            return [kept(one) for one in part]
-        if not isinstance(part, dict):
-            return part
-        words = {name for name in ("description", "example", "examples") if not isinstance(part.get(name), dict)}
-        return part.get("$ref", "").rpartition("/")[2] or {n: kept(one) for n, one in part.items() if n not in words}
-
-    return json.dumps(kept(part)).replace('"', "")

@@ -1,11 +1,12 @@
 """Heavy calls: what each counts, and how many of a caller are under way at once."""
 
 from collections.abc import Iterator
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import get_resolver
 from pytest_django import Settings
 from rest_framework.test import APIClient
@@ -13,6 +14,8 @@ from rest_framework.test import APIClient
 from tickets.accounts import heavy, services, throttles
 from tickets.types import Project
 
+LISTS = ["api:ticket_list", "api:order_list", "api:invoice_list", "tickets:project", "tickets:find"]
+LISTS += ["sales:order_list", "sales:invoice_year"]
 EXPORT, LIST, PAGE = "/api/projects/ABC/tickets.csv", "/api/projects/ABC/tickets/", "/ABC/"
 
 
@@ -56,11 +59,11 @@ def names_of(space: str) -> set[str]:
 @pytest.mark.parametrize(
     ("address", "counts"),
     [
-        (EXPORT, heavy.EXPORT),
-        (f"{EXPORT}?status=open", heavy.EXPORT),
-        (f"{LIST}?text=x", heavy.SEARCH),
-        (f"{LIST}?status=open&status=done&limit=5", heavy.SEARCH),
-        (f"{LIST}?limit=200", heavy.LONG),
+        (EXPORT, 100),
+        (f"{EXPORT}?status=open", 100),
+        (f"{LIST}?text=x", 20),
+        (f"{LIST}?status=open&status=done&limit=5", 20),
+        (f"{LIST}?limit=200", 5),
         (f"{LIST}?limit=50&order=oldest", 1),
         (LIST, 1),
         ("/api/projects/ABC/", 1),
@@ -73,6 +76,32 @@ def test_what_a_call_counts(program: APIClient, address: str, counts: int) -> No
     b"".join(answer) if answer.streaming else None
     assert answer.status_code == 200
     assert int(answer["RateLimit"].split("r=")[1].partition(";")[0]) == before - counts
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "query", "counts"),
+    [
+        ("GET", "api:ticket_export", "", 100),
+        ("POST", "api:ticket_export", "", 100),
+        ("GET", "tickets:mine", "", 20),
+        *[("GET", name, "text=x", 20) for name in LISTS],
+        *[("GET", name, "text=", 1) for name in LISTS],
+        *[("GET", "api:order_list", f"{name}=1", 1) for name in ("archived", "cursor", "limit", "order")],
+        ("GET", "api:order_list", "text=&text=x", 20),
+        ("GET", "api:order_list", "order=changed", 20),
+        ("GET", "api:order_list", "limit=99", 1),
+        ("GET", "api:order_list", "limit=100", 5),
+        ("HEAD", "api:order_list", "text=x", 20),
+        ("POST", "api:order_list", "text=x", 1),
+        ("GET", "api:order", "text=x", 1),
+        ("GET", None, "text=x", 1),
+    ],
+)
+def test_the_weight_of_a_request(method: str, name: str | None, query: str, counts: int) -> None:
+    """Whole lists and lists with a filter count most, then long pages; what is no list counts once."""
+    request = RequestFactory().generic(method, f"/?{query}")
+    request.resolver_match = name and Mock(view_name=name)  # type: ignore[assignment]
+    assert heavy.weight(request) == counts
 
 
 def test_pages_with_a_filter_count_too(browser: Client, program: APIClient) -> None:

@@ -20,7 +20,7 @@ def note(request: Request, *verdicts: Verdict | None) -> None:
 class UserThrottle(BaseThrottle):
     """So many requests of each account, where a heavy one counts more, and so many heavy ones at once."""
 
-    seconds = 0
+    seconds: int
 
     def allow_request(self, request: Request, view: Any) -> bool:
         """Whether the account may send this request."""
