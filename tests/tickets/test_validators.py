@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from datetime import date
 
 import jsonschema_rs
 import pytest
@@ -13,7 +14,7 @@ from tickets import characters as kinds
 from tickets import validators
 from tickets.api.schema import OF_TEXTS
 from tickets.converters import ProjectKeyConverter
-from tickets.exceptions import InvalidInput, ProjectNotFound
+from tickets.exceptions import InvalidInput, ProjectNotFound, WrongPart
 from tickets.types import Status, TicketKey
 from tickets.validators import Text
 
@@ -173,6 +174,124 @@ def test_what_is_no_project_key_is_refused(key: str) -> None:
         validators.PROJECT["key"].clean(key)
     with pytest.raises(ProjectNotFound):
         validators.project_key(key)
+
+
+HINTS = [
+    (validators.PROJECT["key"], "2 to 10 capital letters and digits, the first a letter, like ABC."),
+    (validators.PROJECT["name"], "1 to 100 characters."),
+    (validators.PROJECT["description"], "Up to 2,000 characters."),
+    (validators.PROJECT["open"], "One of no, read, file."),
+    (validators.MEMBER["user"], "1 to 150 characters."),
+    (validators.MEMBER["role"], "One of reader, reporter, member, owner."),
+    (validators.TICKET["title"], "1 to 200 characters."),
+    (validators.TICKET["description"], "Up to 20,000 characters."),
+    (validators.TICKET["status"], "One of open, in_progress, done."),
+    (validators.TICKET["assignee"], "Up to 150 characters."),
+    (validators.TICKET["labels"], "Up to 20, each of up to 40 characters, with commas between them."),
+    (validators.FILTER["status"], "Any of open, in_progress, done, void, moved; several may be given."),
+    (validators.FILTER["text"], "1 to 200 characters."),
+    (validators.VOID["reason"], "Up to 500 characters."),
+    (validators.COMMENT["text"], "1 to 20,000 characters."),
+    (validators.REQUEST["idempotency_token"], "1 to 255 characters."),
+]
+
+
+@pytest.mark.parametrize(("validator", "hint"), HINTS)
+def test_the_limits_in_words(validator: validators.Validator, hint: str) -> None:
+    """Beside each field stands what it takes."""
+    assert validator.hint == hint
+
+
+def test_the_limits_for_programs() -> None:
+    """The document of the API has them as JSON Schema; null is in it where it stands for nothing."""
+    title, description, labels = (validators.TICKET[name].schema for name in ("title", "description", "labels"))
+    assert (title["type"], title["minLength"], title["maxLength"]) == ("string", 1, 200)
+    assert title["allOf"] == [{"$ref": "#/components/schemas/VisibleText"}]
+    (text, nothing), others = description["anyOf"], {name for name in description if name != "anyOf"}
+    assert (text["maxLength"], text["allOf"]) == (20_000, [{"$ref": "#/components/schemas/VisibleTextOrNothing"}])
+    assert (nothing, others) == ({"type": "null"}, set())
+    assert labels == {"type": "array", "items": validators.LABEL.schema, "maxItems": 20}
+    assert "," in validators.LABEL.schema["not"]["pattern"].replace(kinds.CONTROLS, "")
+    assert validators.PROJECT["key"].schema == {"type": "string", "pattern": "^[A-Z][A-Z0-9]{1,9}$"}
+    assert validators.TICKET["status"].schema == {"type": "string", "enum": ["open", "in_progress", "done"]}
+    every = ["open", "in_progress", "done", "void", "moved"]
+    assert validators.FILTER["status"].schema == {"type": "array", "items": {"type": "string", "enum": every}}
+    moment = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
+    assert validators.FILTER["updated_before"].schema == moment
+
+
+def test_choices_have_labels() -> None:
+    """A form shows the labels of what it sends."""
+    assert validators.STATUSES.choices == (("open", "Open"), ("in_progress", "In progress"), ("done", "Done"))
+
+
+@pytest.mark.parametrize(
+    ("value", "cleaned"),
+    [(["done", "open"], (Status.OPEN, Status.DONE)), (("void",), (Status.VOID,)), ([], ())],
+)
+def test_statuses_of_a_filter(value: object, cleaned: object) -> None:
+    """Any statuses are taken, in one order; a text or another word is not."""
+    assert validators.FILTER["status"].clean(value) == cleaned
+    for wrong in ("open", ["open", "lost"]):
+        with pytest.raises(ValidationError, match="Any of open, in_progress"):
+            validators.FILTER["status"].clean(wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("2026-01-31", "2026-01-31T00:00:00+00:00"),
+        ("2026-01-31T12:00:00", "2026-01-31T12:00:00+00:00"),
+        ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00+00:00"),
+        ("2026-01-31T12:00:00+02:00", "2026-01-31T10:00:00+00:00"),
+    ],
+)
+def test_moments_are_in_utc(value: str, moment: str) -> None:
+    """A date is its beginning, and a time that names no zone is in UTC."""
+    assert validators.FILTER["created_from"].clean(value).isoformat() == moment
+
+
+@pytest.mark.parametrize(
+    "value", ["", "20260131", "2026-02-30", "2026-01-31 12:00", "2026-W05-6", "0001-01-01T00:00:00+10:00", None, 5]
+)
+def test_what_is_no_moment(value: object) -> None:
+    """Another form, and a time before all times, is refused."""
+    with pytest.raises(ValidationError, match="not a moment"):
+        validators.FILTER["created_from"].clean(value)
+
+
+def test_a_day_has_one_form() -> None:
+    """Of the forms of ISO 8601 one is read."""
+    assert validators.calendar_day("2026-03-05") == date(2026, 3, 5)
+    for wrong in ("20260305", "2026-W10-4", "2026-3-5"):
+        with pytest.raises(ValueError, match="2026"):
+            validators.calendar_day(wrong)
+
+
+def test_names_can_be_answered() -> None:
+    """Half of a surrogate pair in the name of a field is written out; other names stay."""
+    assert [validators.readable(name) for name in ("ä", "\ud800", 5)] == ["ä", r"\ud800", "5"]
+
+
+def test_which_label_is_wrong() -> None:
+    """A wrong label is named by its place in the list, which has at most 20, each without a comma."""
+    with pytest.raises(WrongPart) as caught:
+        validators.TICKET["labels"].clean(["fine", "a,b"])
+    assert (caught.value.path, caught.value.message) == ((1,), "The character ',' cannot be used here. Remove it.")
+
+
+def test_what_a_message_says() -> None:
+    """A message has the limit and what was sent, or the key that was meant."""
+    for validator, value, message in (
+        (validators.TICKET["description"], "x" * 20_001, "At most 20,000 characters, these are 20,001."),
+        (validators.TICKET["labels"], ["x"] * 21, "At most 20 labels, these are 21."),
+        (validators.PROJECT["key"], "abc", f"This is not a project key: {HINTS[0][1]}"),
+        (validators.TICKET["status"], "lost", "One of open, in_progress, done."),
+        (validators.TICKET["title"], " ", "This must not be empty."),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            validator.clean(value)
+        assert caught.value.messages == [message]
 
 
 def test_all_complaints_come_together() -> None:
