@@ -54,8 +54,14 @@ class TestMembers:
         project_services.create_project(key="ABC", name="Alphabet", by="owner")
         assert roles() == {"owner": "owner"}
 
-    def test_a_role_is_given_changed_and_taken_away(self, shared: Project, sent: list[str]) -> None:
-        """A new member is told from one whose role changes; the same role again changes nothing."""
+    def test_a_role_is_given_changed_and_taken_away(
+        self, shared: Project, sent: list[str], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A new member is told from one whose role changes; the same role again changes nothing.
+
+        The log says each change once.
+        """
+        caplog.set_level("INFO", "tickets")
         assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
         assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
         sent.clear()
@@ -64,6 +70,11 @@ class TestMembers:
         assert roles()["stranger"] == "member"
         remove_member("ABC", "stranger", by="owner")
         assert "stranger" not in roles()
+        assert [record.getMessage() for record in caplog.records if record.name == "tickets.access.members"] == [
+            "stranger made reader of project ABC by owner",
+            "stranger made member of project ABC by owner",
+            "stranger removed from project ABC by owner",
+        ]
 
     def test_an_owner_stays(self, shared: Project) -> None:
         """The last owner can neither leave nor get a lower role; after another one was made, they can."""

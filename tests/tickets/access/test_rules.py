@@ -267,12 +267,20 @@ class TestArchive:
         browser_of("owner").post("/ABC/unarchive/")
         assert owner.post("/api/projects/ABC/tickets/", {"title": "x"}).status_code == 201
 
-    def test_a_program_takes_a_project_out_of_the_archive(self, shared: Project, program: Program) -> None:
-        """Over REST a project goes into the archive and comes out again; a repeat changes nothing."""
+    def test_a_program_takes_a_project_out_of_the_archive(
+        self, shared: Project, program: Program, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Over REST a project goes into the archive and comes out again; a repeat changes nothing.
+
+        The log says each way once.
+        """
         owner = program("owner")
+        caplog.set_level("INFO", "tickets")
         for way, archived in (("archive", True), ("archive", True), ("unarchive", False), ("unarchive", False)):
             assert owner.post(f"/api/projects/ABC/{way}/").json()["archived"] is archived
             assert owner.get("/api/projects/ABC/").json()["archived"] is archived
+        said = [record.getMessage() for record in caplog.records if record.name == "tickets.project_services"]
+        assert said == ["project ABC archived by owner", "project ABC taken out of the archive by owner"]
 
     def test_nothing_moves_into_the_archive(self, shared: Project, program: Program) -> None:
         """An archived project takes no ticket of another one."""

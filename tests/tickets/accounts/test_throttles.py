@@ -256,9 +256,11 @@ class TestSigningIn:
         return int(Client().post(door, content, REMOTE_ADDR=address).status_code)
 
     @pytest.mark.parametrize("door", DOORS)
-    def test_tries_for_a_name_at_an_address_are_limited(self, door: str) -> None:
+    def test_tries_for_a_name_at_an_address_are_limited(self, door: str, caplog: pytest.LogCaptureFixture) -> None:
         """After some failures even the right password must wait; another name there, or it elsewhere, need not."""
         assert [self.sign_in(door, "wrong") == 429 for _ in range(4)] == [False, False, False, True]
+        refused = "A sign-in as 'ann' from 192.0.2.1 was refused: too many tries."
+        assert [message for message in caplog.messages if "refused" in message] == [refused]
         assert self.sign_in(door, "right") == 429
         assert self.sign_in(door, "wrong", "bob") != 429
         assert self.sign_in(door, "right", address="192.0.2.9") in (200, 302)

@@ -79,6 +79,16 @@ class TestMaking:
         assert row["digest"] == digest_of(text)
         assert text.removeprefix(PREFIX)[:8] not in str(row)
 
+    def test_the_log_says_whose_it_is(self, ann: User, caplog: pytest.LogCaptureFixture) -> None:
+        """Who made or revoked a token is logged with its name and its number, without its text."""
+        with caplog.at_level("INFO", "tickets"):
+            text = make(ann)
+            services.revoke_token(ann, ApiToken.objects.get().pk)
+        made, revoked = [record.getMessage() for record in caplog.records if record.name == "tickets.accounts.services"]
+        assert re.fullmatch(r"ann made the API token 'Laptop' \(\d+\)\.", made)
+        assert revoked == made.replace("made", "revoked")
+        assert text not in caplog.text
+
     def test_a_person_has_many(self, ann: User) -> None:
         """Each token opens the API, and is listed, the newest first."""
         texts = [make(ann, name) for name in ("One", "Two")]

@@ -137,10 +137,13 @@ class TestSeries:
 
 
 class TestMaking:
-    def test_a_repeat_makes_nothing(self, nord: Company) -> None:
-        """The same content is a repeat; the key with other content is taken."""
-        again = companies.create_company(**NORD, by="ann")
-        assert (again.value, again.replayed) == (nord, True)
+    def test_a_repeat_makes_nothing(self, tables: str, caplog: pytest.LogCaptureFixture) -> None:
+        """The same content is a repeat, of which the log says nothing; the key with other content is taken."""
+        caplog.set_level("INFO", "tickets")
+        first, again = (companies.create_company(**NORD, by="ann") for _ in range(2))
+        assert (first.replayed, again.value, again.replayed) == (False, first.value, True)
+        said = [record.getMessage() for record in caplog.records if record.name == "tickets.sales.companies"]
+        assert said == ["company NORD created by ann"]
         with pytest.raises(CompanyExists):
             companies.preview_company(**NORD)
         for other in ({"start": 7}, {"name": "Another Branch"}):

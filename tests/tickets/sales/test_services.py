@@ -197,12 +197,20 @@ class TestIssuing:
             services.issue_invoice(invoice.order, by="bob")
         assert numbers_of(invoice.key.year) == [1]
 
-    def test_a_repeat_with_the_same_token_gets_the_first_invoice(self, draft: Order, last_december: date) -> None:
-        """The same request sent twice issues one invoice; another date is refused, as is another person's token."""
+    def test_a_repeat_with_the_same_token_gets_the_first_invoice(
+        self, draft: Order, last_december: date, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The same request sent twice issues one invoice; another date is refused, as is another person's token.
+
+        The log has one line.
+        """
+        caplog.set_level("INFO", "tickets")
         first, again = (
             services.issue_invoice(draft.number, date=last_december, by="ann", idempotency_token="t") for _ in range(2)
         )
         assert (again.value, again.replayed) == (first.value, True)
+        said = [record.getMessage() for record in caplog.records if record.name == "tickets.sales.services"]
+        assert said == [f"order {draft.number} invoiced by ann: {first.value.key.text}"]
         with pytest.raises(IdempotencyMismatch, match="was used to issue"):
             services.issue_invoice(draft.number, date=today(), by="ann", idempotency_token="t")
         with pytest.raises(OrderInvoiced):
