@@ -1,38 +1,16 @@
-"""What every request passes through: its id, its line in the log, HEAD without a body."""
+"""The id of each request."""
 
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
-from django.utils.functional import SimpleLazyObject
-from pytest_django import DjangoAssertNumQueries, Settings
-from rest_framework.test import APIClient
+from pytest_django import Settings
 
 from sequences.logs import FIELDS
 from sequences.rest.request_ids import RequestIdFilter, RequestIds, current_request_id
-from tickets import selectors
-from tickets.middleware import AccessLog, HeadWithoutBody
-from tickets.types import Project
-
-
-@pytest.fixture
-def lines(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
-    """The access log: lines with their level."""
-    found: list[str] = []
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            found.append(f"{record.levelname} {record.getMessage()}")
-
-    logger, handler = logging.getLogger("tickets.access_log"), Handler()
-    logger.addHandler(handler)
-    yield found
-    logger.removeHandler(handler)
 
 
 class TestRequestIds:
@@ -85,111 +63,3 @@ class TestRequestIds:
         assert all("request_id" in handler["filters"] for handler in settings.LOGGING["handlers"].values())
         assert "{request_id}" in settings.LOGGING["formatters"]["text"]["format"]
         assert "request_id" in FIELDS
-
-
-class TestAccessLog:
-    def test_a_request_is_a_line(self, browser: Client, api: APIClient, abc: Project, lines: list[str]) -> None:
-        """A line has method, path, status, milliseconds, bytes and user, and nothing of the query."""
-        page = browser.get("/ABC/?cursor=secret")
-        call = api.post("/api/projects/ABC/tickets/?token=secret", {"title": "x"})
-        assert [re.sub(r"\d+ ms", "n ms", line) for line in lines] == [
-            f"INFO GET /ABC/ {page.status_code} n ms {len(page.content)} bytes ann",
-            f"INFO POST /api/projects/ABC/tickets/ 201 n ms {len(call.content)} bytes ann",
-        ]
-
-    def test_the_milliseconds_are_those_of_the_request(self, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        """The time of a line is that from the request to its answer."""
-        monkeypatch.setattr("tickets.middleware.time.perf_counter", iter([7.0, 7.25]).__next__)
-        AccessLog(lambda _: HttpResponse())(RequestFactory().get("/"))
-        assert " 250 ms " in lines[0]
-
-    def test_each_part_of_a_line_has_a_name(self, client: Client, db: None, caplog: pytest.LogCaptureFixture) -> None:
-        """A log in JSON has the parts one by one."""
-        with caplog.at_level(logging.INFO, "tickets.access_log"):
-            page = client.get("/problems/")
-        (told,) = [vars(record) for record in caplog.records if record.name == "tickets.access_log"]
-        named = {name: told[name] for name in ("method", "path", "status", "bytes", "user")}
-        assert named == {
-            "method": "GET",
-            "path": "/problems/",
-            "status": 200,
-            "bytes": len(page.content),
-            "user": None,
-        }
-        assert told["milliseconds"] >= 0
-
-    def test_a_fault_is_a_line(self, ann: User, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        """A request that failed for a fault of ours is logged with status 500."""
-        monkeypatch.setattr(selectors, "list_projects", None)
-        browser = Client(raise_request_exception=False)
-        browser.force_login(ann)
-        browser.get("/")
-        assert lines[0].startswith("INFO GET / 500 ")
-
-    def test_a_stranger_is_a_dash(
-        self, client: Client, lines: list[str], django_assert_num_queries: DjangoAssertNumQueries, db: None
-    ) -> None:
-        """Where nobody asked who it was, the log does not either: it costs no query."""
-        with django_assert_num_queries(0):
-            client.get("/nothing/")
-        assert lines[0].endswith(" bytes -")
-
-    def test_the_log_looks_nobody_up(self, lines: list[str]) -> None:
-        """A user whom no view has asked for is not looked up for the log."""
-
-        def look_up() -> User:
-            raise AssertionError
-
-        for user in (None, SimpleLazyObject(look_up)):
-            request = RequestFactory().get("/")
-            request.user = user  # type: ignore[assignment]
-            AccessLog(lambda _: HttpResponse())(request)
-        assert [line.endswith(" bytes -") for line in lines] == [True, True]
-
-    def test_no_address_forges_a_line(self, client: Client, lines: list[str], db: None) -> None:
-        """A path with a line end is one line."""
-        client.get("/a%0AINFO%20GET%20/forged/")
-        assert len(lines) == 1
-        assert "\n" not in lines[0]
-        assert lines[0].startswith("INFO GET /a\\nINFO GET /forged/ ")
-
-    def test_quiet_addresses_are_logged_at_debug(
-        self, client: Client, lines: list[str], settings: Settings, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """What is asked every few seconds does not fill the log."""
-        settings.ACCESS_LOG_QUIET = {"/quiet/"}
-        answer = AccessLog(lambda _: HttpResponse())
-        with caplog.at_level(logging.DEBUG, "tickets.access_log"):
-            for address in ("/quiet/", "/loud/"):
-                answer(RequestFactory().get(address))
-        assert [line.split(" ")[0] for line in lines] == ["DEBUG", "INFO"]
-
-    def test_a_stream_has_no_length(self, lines: list[str]) -> None:
-        """The bytes of a stream are not known when it begins, and it is not read for the log."""
-        answered = AccessLog(lambda _: StreamingHttpResponse(iter([b"x"])))(RequestFactory().get("/"))  # type: ignore[arg-type, return-value]
-        assert " - bytes" in lines[0]
-        assert answered.getvalue() == b"x"
-
-    def test_a_wrong_host_is_no_trace(
-        self, client: Client, db: None, caplog: pytest.LogCaptureFixture, lines: list[str]
-    ) -> None:
-        """Who asks for a host that the site does not have gets one line in the log, and no trace of the stack."""
-        assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
-        assert [record.name for record in caplog.records] == ["tickets.access_log"]
-        assert len(lines) == 1
-
-
-class TestHead:
-    @pytest.mark.parametrize("kind", [HttpResponse, StreamingHttpResponse])
-    def test_it_has_no_body(self, kind: Any) -> None:
-        """An answer to HEAD has the headers of GET, and no body; an answer to GET keeps it."""
-
-        def answer(_: HttpRequest) -> Any:
-            return kind(iter([b"text"]), headers={"Content-Length": "4"})
-
-        bodies = {}
-        for method in ("HEAD", "GET"):
-            response: Any = HeadWithoutBody(answer)(RequestFactory().generic(method, "/"))
-            assert response["Content-Length"] == "4"
-            bodies[method] = response.getvalue()
-        assert bodies == {"HEAD": b"", "GET": b"text"}

@@ -1,0 +1,225 @@
+"""What every request passes through: its line in the log, HEAD, compression, 304, error pages, words for htmx."""
+
+import logging
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.test import Client, RequestFactory
+from django.utils.functional import SimpleLazyObject
+from pytest_django import DjangoAssertNumQueries, Settings
+from rest_framework.test import APIClient
+
+from tickets import selectors
+from tickets.middleware import AccessLog, Compression, ErrorPages, HeadWithoutBody, InPlace, Unchanged
+from tickets.types import Project
+
+LONG = "long " * 100
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    """The access log: lines with their level."""
+    found: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(f"{record.levelname} {record.getMessage()}")
+
+    logger, handler = logging.getLogger("tickets.access_log"), Handler()
+    logger.addHandler(handler)
+    yield found
+    logger.removeHandler(handler)
+
+
+class TestAccessLog:
+    def test_a_request_is_a_line(self, browser: Client, api: APIClient, abc: Project, lines: list[str]) -> None:
+        """A line has method, path, status, milliseconds, bytes and user, and nothing of the query."""
+        page = browser.get("/ABC/?cursor=secret")
+        call = api.post("/api/projects/ABC/tickets/?token=secret", {"title": "x"})
+        assert [re.sub(r"\d+ ms", "n ms", line) for line in lines] == [
+            f"INFO GET /ABC/ {page.status_code} n ms {len(page.content)} bytes ann",
+            f"INFO POST /api/projects/ABC/tickets/ 201 n ms {len(call.content)} bytes ann",
+        ]
+
+    def test_the_milliseconds_are_those_of_the_request(self, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        """The time of a line is that from the request to its answer."""
+        monkeypatch.setattr("tickets.middleware.time.perf_counter", iter([7.0, 7.25]).__next__)
+        AccessLog(lambda _: HttpResponse())(RequestFactory().get("/"))
+        assert " 250 ms " in lines[0]
+
+    def test_each_part_of_a_line_has_a_name(self, client: Client, db: None, caplog: pytest.LogCaptureFixture) -> None:
+        """A log in JSON has the parts one by one."""
+        with caplog.at_level(logging.INFO, "tickets.access_log"):
+            page = client.get("/problems/")
+        (told,) = [vars(record) for record in caplog.records if record.name == "tickets.access_log"]
+        named = {name: told[name] for name in ("method", "path", "status", "bytes", "user")}
+        assert named == {
+            "method": "GET",
+            "path": "/problems/",
+            "status": 200,
+            "bytes": len(page.content),
+            "user": None,
+        }
+        assert told["milliseconds"] >= 0
+
+    def test_a_fault_is_a_line(self, ann: User, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        """A request that failed for a fault of ours is logged with status 500."""
+        monkeypatch.setattr(selectors, "list_projects", None)
+        browser = Client(raise_request_exception=False)
+        browser.force_login(ann)
+        browser.get("/")
+        assert lines[0].startswith("INFO GET / 500 ")
+
+    def test_a_stranger_is_a_dash(
+        self, client: Client, lines: list[str], django_assert_num_queries: DjangoAssertNumQueries, db: None
+    ) -> None:
+        """Where nobody asked who it was, the log does not either: it costs no query."""
+        with django_assert_num_queries(0):
+            client.get("/nothing/")
+        assert lines[0].endswith(" bytes -")
+
+    def test_the_log_looks_nobody_up(self, lines: list[str]) -> None:
+        """A user whom no view has asked for is not looked up for the log."""
+
+        def look_up() -> User:
+            raise AssertionError
+
+        for user in (None, SimpleLazyObject(look_up)):
+            request = RequestFactory().get("/")
+            request.user = user  # type: ignore[assignment]
+            AccessLog(lambda _: HttpResponse())(request)
+        assert [line.endswith(" bytes -") for line in lines] == [True, True]
+
+    def test_no_address_forges_a_line(self, client: Client, lines: list[str], db: None) -> None:
+        """A path with a line end is one line."""
+        client.get("/a%0AINFO%20GET%20/forged/")
+        assert len(lines) == 1
+        assert "\n" not in lines[0]
+        assert lines[0].startswith("INFO GET /a\\nINFO GET /forged/ ")
+
+    def test_quiet_addresses_are_logged_at_debug(
+        self, client: Client, lines: list[str], settings: Settings, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """What is asked every few seconds does not fill the log."""
+        settings.ACCESS_LOG_QUIET = {"/quiet/"}
+        answer = AccessLog(lambda _: HttpResponse())
+        with caplog.at_level(logging.DEBUG, "tickets.access_log"):
+            for address in ("/quiet/", "/loud/"):
+                answer(RequestFactory().get(address))
+        assert [line.split(" ")[0] for line in lines] == ["DEBUG", "INFO"]
+
+    def test_a_stream_has_no_length(self, lines: list[str]) -> None:
+        """The bytes of a stream are not known when it begins, and it is not read for the log."""
+        answered = AccessLog(lambda _: StreamingHttpResponse(iter([b"x"])))(RequestFactory().get("/"))  # type: ignore[arg-type, return-value]
+        assert " - bytes" in lines[0]
+        assert answered.getvalue() == b"x"
+
+    def test_a_wrong_host_is_no_trace(
+        self, client: Client, db: None, caplog: pytest.LogCaptureFixture, lines: list[str]
+    ) -> None:
+        """Who asks for a host that the site does not have gets one line in the log, and no trace of the stack."""
+        assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+        assert [record.name for record in caplog.records] == ["tickets.access_log"]
+        assert len(lines) == 1
+
+
+class TestHead:
+    @pytest.mark.parametrize("kind", [HttpResponse, StreamingHttpResponse])
+    def test_it_has_no_body(self, kind: Any) -> None:
+        """An answer to HEAD has the headers of GET, and no body; an answer to GET keeps it."""
+
+        def answer(_: HttpRequest) -> Any:
+            return kind(iter([b"text"]), headers={"Content-Length": "4"})
+
+        bodies = {}
+        for method in ("HEAD", "GET"):
+            response: Any = HeadWithoutBody(answer)(RequestFactory().generic(method, "/"))
+            assert response["Content-Length"] == "4"
+            bodies[method] = response.getvalue()
+        assert bodies == {"HEAD": b"", "GET": b"text"}
+
+
+def page() -> HttpResponse:
+    """A page."""
+    return HttpResponse(LONG)
+
+
+def data() -> HttpResponse:
+    """What REST answers."""
+    return JsonResponse({"text": LONG})
+
+
+def secret() -> HttpResponse:
+    """What REST answers and nobody may keep."""
+    return JsonResponse({"text": LONG}, headers={"Cache-Control": "private, no-store"})
+
+
+def stream() -> HttpResponse:
+    """What is written while it is sent."""
+    return StreamingHttpResponse(iter([LONG.encode()]), content_type="text/csv")  # type: ignore[return-value]
+
+
+def file() -> HttpResponse:
+    """A file."""
+    return FileResponse([LONG.encode()], content_type="text/css")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "compressed", "tagged"),
+    [
+        (page, "/ABC/", True, False),
+        (page, "/api/docs/", True, False),
+        (data, "/api/projects/", True, True),
+        (data, "/apis/", False, False),
+        (secret, "/api/auth/tokens/", False, False),
+        (stream, "/api/projects/ABC/tickets.csv", False, False),
+        (file, "/static/x.css", True, False),
+    ],
+)
+def test_what_is_compressed_and_what_has_an_etag(make: Any, path: str, compressed: bool, tagged: bool) -> None:
+    """Whole answers of REST are both, unless nobody may keep them; pages and files are compressed alone."""
+    request = RequestFactory().get(path, headers={"Accept-Encoding": "gzip"})
+    passed: list[Any] = [middleware(lambda _: make())(request) for middleware in (Compression, Unchanged)]
+    assert [answer.has_header("Content-Encoding") for answer in passed] == [compressed, False]
+    assert [answer.has_header("ETag") for answer in passed] == [False, tagged]
+
+
+class TestErrors:
+    def test_what_is_not_known_is_left_to_django(self) -> None:
+        """No page is made of a fault of ours."""
+        assert ErrorPages(lambda _: page()).process_exception(RequestFactory().get("/"), KeyError("x")) is None
+
+
+class TestInPlace:
+    @pytest.mark.parametrize(
+        ("htmx", "current", "answer", "headers"),
+        [
+            (False, None, HttpResponse(), {}),
+            (True, None, HttpResponse(), {}),
+            (True, "/ABC/?x=1", HttpResponse(), {"HX-Push-Url": "false"}),
+            (True, "/ABC/?x=1#comment", HttpResponse(), {"HX-Push-Url": "false"}),
+            (True, "/ABC/", HttpResponse(), {}),
+            (True, None, HttpResponse(status=302, headers={"Location": "/XYZ/"}), {"Location": "/XYZ/"}),
+            (False, None, HttpResponse(status=302, headers={"Location": "/#a"}), {"Location": "/#a"}),
+            (True, None, HttpResponse(status=201, headers={"Location": "/#a"}), {"Location": "/#a"}),
+            (True, None, HttpResponse(status=302, headers={"Location": "/#a"}), {"HX-Location": '{"path": "/#a"}'}),
+        ],
+    )
+    def test_what_htmx_is_told(
+        self, htmx: bool, current: str | None, answer: HttpResponse, headers: dict[str, str]
+    ) -> None:
+        """A place in a page is told as such, and the page that one is on is no new entry; others are told nothing."""
+
+        class Htmx(SimpleNamespace):
+            def __bool__(self) -> bool:
+                return htmx
+
+        request: Any = RequestFactory().get("/ABC/?x=1")
+        request.htmx = Htmx(current_url_abs_path=current)
+        told: Any = InPlace(lambda _: answer)(request)
+        assert {name: value for name, value in told.items() if name != "Content-Type"} == headers
