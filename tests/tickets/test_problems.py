@@ -19,7 +19,7 @@ from sequences.exceptions import CancellationReason
 from sequences.rest.problems import NumberTooLarge
 from tickets import exceptions as tickets
 from tickets import selectors, services, store
-from tickets.problems import KNOWN, PROBLEMS
+from tickets.problems import KNOWN, PROBLEMS, listed
 from tickets.types import Access, Opening, Role, Status, Ticket, TicketKey
 
 SECRET = "arn:aws:dynamodb:table/secret"
@@ -206,6 +206,45 @@ def test_every_error_is_in_the_table() -> None:
     entries = {kind: next(parent for parent in kind.__mro__ if parent in PROBLEMS) for kind in errors}
     assert {kind: entry for kind, entry in entries.items() if entry is not kind} == LIKE_THEIR_PARENTS
     assert {type(case.error) for case in CASES} == errors - OF_SALES
+
+
+TITLES = {
+    "accounts_away": "Not at the moment",
+    "company_exists": "Taken already",
+    "comment_void": "Not possible any more",
+    "content_gone": "Not possible any more",
+    "format_refused": "Not possible",
+    "last_owner": "Not possible",
+    "no_draft": "No draft",
+    "not_allowed": "Not allowed",
+    "not_possible": "Not possible",
+    "order_invoiced": "Invoiced already",
+    "order_void": "Not possible any more",
+    "project_archived": "Archived",
+    "project_changed": "Not possible any more",
+    "project_exists": "Taken already",
+    "stale": "Not possible any more",
+    "stale_tag": "Not possible any more",
+    "ticket_moved": "Moved",
+    "ticket_void": "Not possible any more",
+    "too_many_members": "Full",
+    "version_required": "Which version?",
+}
+
+
+def test_the_rows_of_the_table() -> None:
+    """Each code has a title; those about one field name it, and the site's own say what happened in their words."""
+    ours = [row for row in listed() if row.code in TITLES]
+    assert {row.code: row.title for row in ours} == TITLES
+    assert {row.code: row.about for row in ours if row.about} == {
+        "project_exists": "key",
+        "company_exists": "key",
+        "format_refused": "format",
+    }
+    assert (PROBLEMS[tickets.CompanyNotFound].code, PROBLEMS[tickets.CompanyNotFound].about) == ("not_found", "company")
+    assert [row.code for row in ours if not row.own_words] == ["accounts_away"]
+    assert {row.code: row.retry_after for row in ours if row.retry_after} == {"accounts_away": 5}
+    assert [(row.status, row.code) for row in listed()] == sorted({(row.status, row.code) for row in PROBLEMS.values()})
 
 
 @every_case
