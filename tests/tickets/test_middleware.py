@@ -46,11 +46,15 @@ class TestAccessLog:
             f"INFO POST /api/projects/ABC/tickets/ 201 n ms {len(call.content)} bytes ann",
         ]
 
-    def test_the_milliseconds_are_those_of_the_request(self, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        """The time of a line is that from the request to its answer."""
-        monkeypatch.setattr("tickets.middleware.time.perf_counter", iter([7.0, 7.25]).__next__)
-        AccessLog(lambda _: HttpResponse())(RequestFactory().get("/"))
+    def test_the_milliseconds_are_those_of_the_request(
+        self, lines: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The time of a line is that from the request to its answer; a log in JSON has it to a tenth."""
+        monkeypatch.setattr("tickets.middleware.time.perf_counter", iter([7.0, 7.25031]).__next__)
+        with caplog.at_level(logging.INFO, "tickets.access_log"):
+            AccessLog(lambda _: HttpResponse())(RequestFactory().get("/"))
         assert " 250 ms " in lines[0]
+        assert vars(caplog.records[0])["milliseconds"] == 250.3
 
     def test_each_part_of_a_line_has_a_name(self, client: Client, db: None, caplog: pytest.LogCaptureFixture) -> None:
         """A log in JSON has the parts one by one."""
