@@ -15,6 +15,7 @@ from django.utils import timezone
 import sequences
 from project.proof.faults.control import Proxy
 from sequences import dynamodb
+from sequences.actions import Put, Update
 from sequences.changes import advance, void
 from sequences.exceptions import IdempotencyMismatch, SequenceError, SequenceUnavailable, StorageError
 from sequences.ops.audit import audit
@@ -37,11 +38,12 @@ from tickets.exceptions import (
 )
 from tickets.repeats import fingerprint
 from tickets.store import timeline as store_timeline
+from tickets.tables import Row
 from tickets.timeline import recording
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services as comments
 from tickets.timeline.types import Event, Kind
-from tickets.types import Project, Status, Ticket, TicketKey, TicketStored
+from tickets.types import Project, Status, Ticket, TicketKey, TicketStored, Void
 
 XYZ_1 = TicketKey(project="XYZ", number=1)
 MONTH = timedelta(days=30)
@@ -764,3 +766,71 @@ class TestAudit:
         report = audit(strategies["timeline"], "ABC#1")
         assert (report.last_value, report.carried, report.unexplained) == (3, 3, 0)
         assert "ABC#1" in capsys.readouterr().out
+
+
+class TestRows:
+    ROW: Row = {"pk": "ABC", "sk": 7, "title": "Printer", "labels": ["hot"], "status": "open", "version": 3}
+    NOW = datetime(2026, 1, 31, tzinfo=UTC)
+
+    def test_an_event_has_what_is_said(self) -> None:
+        """What is empty is not stored; an event of nothing else is its kind, its person and its time."""
+        row = store_timeline.event_row(Kind.VOID, by="bob", at=self.NOW, text="", more=("a",))
+        assert row == {"kind": "void", "by": "bob", "at": self.NOW.isoformat(), "more": ["a"]}
+
+    def test_the_values_of_a_change_are_encrypted(self) -> None:
+        """An event names the fields; who has the ticket's key reads the values, and nobody else."""
+        key, told = store_timeline.values_key({}), {"title": ["a", "b"], "description": None}
+        row = store_timeline.change_row(told, key=key, by="bob", at=self.NOW, asked="digest")
+        assert (row["changes"], row["asked"]) == ({"title": None, "description": None}, "digest")
+        stored = {**row, "sk": 1}
+        assert store_timeline.event_from_row(stored, key).changes == {"description": None, "title": ("a", "b")}
+        for other in ("", store_timeline.values_key({})):
+            assert store_timeline.event_from_row(stored, other).changes == {"description": None, "title": None}
+        assert "values" not in store_timeline.change_row({"description": None}, key=key, by="bob", at=self.NOW)
+        assert store_timeline.values_key({"values_key": "k"}) == "k"
+
+    def test_an_event_from_its_row(self) -> None:
+        """What a row lacks is empty, and its first version; one without a kind explains a skipped number."""
+        void = {"by": "eve", "at": self.NOW.isoformat(), "reason": "A test."}
+        skipped = store_timeline.event_from_row({"sk": 2, "void": void})
+        assert (skipped.number, skipped.kind, skipped.by, skipped.at) == (2, Kind.SKIPPED, "eve", self.NOW)
+        assert (skipped.text, skipped.changes, skipped.version, skipped.edited_at) == ("A test.", {}, 1, None)
+        row = {"sk": 3, "kind": "comment", "by": "bob", "at": self.NOW.isoformat(), "void": void}
+        withdrawn = store_timeline.event_from_row({**row, "version": 4, "edited_at": self.NOW.isoformat()})
+        assert (withdrawn.kind, withdrawn.by, withdrawn.text, withdrawn.version) == (Kind.COMMENT, "bob", "", 4)
+        assert (withdrawn.edited_at, withdrawn.void) == (self.NOW, Void(by="eve", at=self.NOW, reason="A test."))
+
+    def test_where_a_timeline_is(self) -> None:
+        """It is named for the first place of its ticket."""
+        assert store_timeline.timeline_of(self.ROW) == "ABC#7"
+        assert store_timeline.timeline_of({**self.ROW, "origin": {"partition": "OLD", "number": 5}}) == "OLD#5"
+
+    def test_what_rides_with_a_ticket(self) -> None:
+        """Exactly: an event under a free number, one comment more, and the content that is sealed and unsealed."""
+        put = store_timeline.event_at("ABC#7", 2, {"kind": "move"})
+        token = put.row["token"]
+        assert put == Put(
+            "tickets",
+            {"kind": "move", "pk": "ABC#7#", "sk": 2, "token": token},
+            condition="attribute_not_exists(pk)",
+        )
+        assert store_timeline.counting(self.ROW) == Update(
+            "tickets",
+            {"pk": "ABC", "sk": 7},
+            update="ADD #comments :one",
+            condition="attribute_exists(pk) AND attribute_not_exists(#void)",
+            names={"#comments": "comments", "#void": "void"},
+            values={":one": 1},
+        )
+        place, seconds = {"pk": "ABC#7#sealed", "sk": 0}, int(self.NOW.timestamp())
+        content = {"status": "open", "title": "Printer", "labels": ["hot"]}
+        sealed = {**place, "content": content, "version": 4, "marker_expires_at": seconds}
+        assert store_timeline.sealing(self.ROW, until=self.NOW) == Put("tickets", sealed)
+        assert store_timeline.sealing({"pk": "ABC", "sk": 7}, until=self.NOW).row["version"] == 2
+        assert store_timeline.unsealing(self.ROW, at=self.NOW) == Update(
+            "tickets",
+            place,
+            update="SET #marker_expires_at = :marker_expires_at REMOVE #0",
+            names={"#marker_expires_at": "marker_expires_at", "#0": "content"},
+            values={":marker_expires_at": seconds},
+        )
