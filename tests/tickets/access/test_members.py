@@ -17,7 +17,7 @@ from tickets.access import memory
 from tickets.access.members import list_members, remove_member, set_member
 from tickets.exceptions import InvalidInput, LastOwner, MemberNotFound, ProjectChanged, ProjectNotFound, TooManyMembers
 from tickets.store.places import PROJECT_ROW, REGISTER, ROWS, place_in_register
-from tickets.tables import Rows, Slice
+from tickets.tables import Position, Rows, Slice
 from tickets.types import Opening, Project, Role, TicketKey
 
 Program = Callable[[str], APIClient]
@@ -328,3 +328,95 @@ class TestLists:
         assert changed.open is Opening.NO
         assert self.keys(program("stranger")) == []
         assert program("stranger").get("/api/projects/XYZ/").status_code == 404
+
+
+class TestVisible:
+    """Ann has the projects with odd places on her list, up to 11; those with even ones are open to all, up to 12."""
+
+    @pytest.fixture
+    def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """How many rows each query of the two lists asks for."""
+        places = {"@ann": range(1, 12, 2), store.members.OPEN: range(2, 13, 2)}
+        asked = list[int]()
+
+        def look(self: Rows, name: str, attributes: Any, *, at: Position | None, limit: int, newest_first: bool) -> Any:
+            assert (attributes, newest_first) == (("partition",), False)
+            asked.append(limit)
+            back = at is not None and at.backwards
+            ahead = [sk for sk in places[name] if at is None or (sk < at.number if back else sk > at.number)]
+            ahead = ahead[::-1] if back else ahead
+            return tuple({"sk": sk, "partition": f"P{sk}"} for sk in ahead[:limit]), len(ahead) > limit
+
+        monkeypatch.setattr(Rows, "look", look)
+        return asked
+
+    @pytest.fixture
+    def rows(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+        """The rows of these projects in the register; 2, 8 and 9 are in the archive."""
+        rows = {
+            f"P{sk}": {"sk": sk, "key": f"P{sk}", "name": f"Name {sk}", "archived": sk in (2, 8, 9)}
+            for sk in range(1, 13)
+        }
+        monkeypatch.setattr(
+            store.members, "_rows_in_register", lambda partitions: {one: rows[one] for one in partitions}
+        )
+        return rows
+
+    @pytest.mark.parametrize(
+        ("at", "archived", "found", "begins", "end", "sizes"),
+        [
+            (None, True, [1, 2, 3], None, 3, [3, 3]),
+            (None, False, [1, 3, 4], None, 4, [3, 3, 1, 1]),
+            (Position(3), True, [4, 5, 6], 3, 6, [3, 3]),
+            (Position(6), False, [7, 10, 11], 6, 11, [3, 3, 2, 2]),
+            (Position(10), True, [11, 12], 10, None, [3, 3]),
+            (Position(7, backwards=True), True, [4, 5, 6], 3, 6, [3, 3]),
+            (Position(4, backwards=True), False, [1, 3], None, 3, [3, 3]),
+            (Position(12, backwards=True), False, [7, 10, 11], 6, 11, [3, 3, 1, 1, 1, 1]),
+        ],
+    )
+    def test_two_lists_are_one(
+        self,
+        asked: list[int],
+        rows: Any,
+        at: Position | None,
+        archived: bool,
+        found: list[int],
+        begins: int | None,
+        end: int | None,
+        sizes: list[int],
+    ) -> None:
+        """A page has the projects of both lists in their order; where some are left out, it asks for so many more."""
+        page = store.members.find_visible_projects("ann", at, 3, archived=archived)
+        assert [row["sk"] for row in page.rows] == found
+        assert (page.begins, page.end, page.newest_first) == (begins, end, False)
+        assert asked == sizes
+
+    def test_a_search_reads_many_at_once(self, asked: list[int], rows: Any) -> None:
+        """With a text most are left out: each query asks for a hundred, or for as many as are wanted."""
+        page = store.members.find_visible_projects("ann", None, 2, archived=True, text="name 1")
+        assert ([row["sk"] for row in page.rows], page.end, asked) == ([1, 10], 10, [100, 100])
+        store.members.find_visible_projects("ann", None, 200, archived=True, text="x")
+        assert asked[2:] == [200, 200]
+
+    def test_it_ends_though_nothing_is_found(self, asked: list[int], rows: dict[str, dict[str, Any]]) -> None:
+        """After MOST_LOOKS looks the page says how far they came."""
+        for row in rows.values():
+            row["archived"] = True
+        page = store.members.find_visible_projects("ann", None, 1, archived=False)
+        assert (page.rows, page.end, asked) == ((), 5, [1] * 10)
+
+    def test_a_rename_is_noticed(self, asked: list[int], rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where a row says that its project has another key now, the renames and the rows are read again, once."""
+        read = list[list[str]]()
+
+        def renamed(partitions: list[str]) -> dict[str, Any]:
+            read.append(partitions)
+            return {one: {**rows[one], **({"renamed_to": "NEW"} if len(read) == 1 else {})} for one in partitions}
+
+        forgotten = Mock()
+        monkeypatch.setattr(store.members, "_rows_in_register", renamed)
+        monkeypatch.setattr(store.places.renames, "forget", forgotten)
+        page = store.members.find_visible_projects("ann", None, 2, archived=True)
+        assert read == [["P1", "P2"]] * 2
+        assert (forgotten.call_count, [row["sk"] for row in page.rows]) == (1, [1, 2])
