@@ -1,16 +1,20 @@
 """The search over all projects that a person may see, by words or by whose tickets they are."""
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 
 from tests.tickets.test_pages import text_of
 from tests.tickets.test_services import requests_from_now
-from tickets import finding, project_services, services
-from tickets.types import Project
+from tickets import finding, project_services, selectors, services
+from tickets.exceptions import NotFound
+from tickets.lists.filters import TicketFilter
+from tickets.types import Page, Project, TicketPage
 
 
 def file(project: str, *titles: str, by: str = "ann", **content: Any) -> None:
@@ -115,3 +119,57 @@ def test_too_long_a_text_is_refused(browser: Client, tables: str) -> None:
     """The page says what a text may be."""
     page = browser.get("/find/", {"text": "x" * 201})
     assert (page.status_code, "At most 200 characters" in text_of(page)) == (400, True)
+
+
+def test_how_far_a_search_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 10 projects at once and 50 at most, in each of them at 100 tickets, of which it shows 20."""
+    asked, project = list[Any](), Project(key="ABC", name="Alphabet", description="")
+
+    def list_projects(**options: Any) -> Page[Project]:
+        asked.append(options)
+        return Page(results=(project,) * options["limit"], next_cursor=f"{len(asked)}", previous_cursor="before")
+
+    def list_tickets(key: str, **options: Any) -> TicketPage:
+        assert (key, options) == ("ABC", {"where": where, "limit": 20, "whole": False, "look_at": 100})
+        return TicketPage(results=(), next_cursor=None, previous_cursor=None)
+
+    monkeypatch.setattr(selectors, "list_projects", list_projects)
+    monkeypatch.setattr(selectors, "list_tickets", list_tickets)
+    where = TicketFilter(text="ink")
+    looked, page = finding.search(User(username="ann", is_staff=True), where, "begin")
+    assert [options["cursor"] for options in asked] == ["begin", "1", "2", "3", "4"]
+    assert {(options["limit"], options["archived"], options["seen_by"]) for options in asked} == {(10, False, None)}
+    assert (len(looked), page.next_cursor, page.previous_cursor) == (50, "5", "before")
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "permission"),
+    [
+        ("tickets:project", {"key": "XXX"}, "tickets.view_ticket"),
+        ("tickets:ticket", {"key": "XXX-1"}, "tickets.view_ticket"),
+        ("sales:order", {"number": 1001}, "tickets.view_order"),
+        ("sales:invoice", {"text": "INV-2026-000001-5"}, "tickets.view_invoice"),
+    ],
+)
+def test_what_the_administration_leads_to(
+    tables: str, monkeypatch: pytest.MonkeyPatch, name: str, named: dict[str, Any], permission: str
+) -> None:
+    """A thing that is not there is not found by who may see such things; others are sent to its page, which refuses."""
+    path, asked = reverse(name, kwargs=named), list[str]()
+    monkeypatch.setattr(finding, "path_of", lambda typed: path)
+    stranger: Any = SimpleNamespace(has_perm=asked.append)
+    assert finding.path_of_existing("x", stranger) == path
+    assert asked == [permission]
+    operator: Any = SimpleNamespace(has_perm=lambda wanted: wanted == permission)
+    with pytest.raises(NotFound):
+        finding.path_of_existing("x", operator)
+
+
+@pytest.mark.parametrize("typed", ["INV/1", " ord#7", "inv 2026/1", "Ord.5"])
+def test_what_looks_like_a_number_is_no_word(tables: str, typed: str) -> None:
+    """What could only be the text of an order or an invoice is not found; anything else is a word to search for."""
+    person = User(username="ann")
+    with pytest.raises(NotFound):
+        finding.path_for(typed, person)
+    for word in ("inventory", "order of paper", "INV", "x ORD/1"):
+        assert finding.path_for(word, person) is None

@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 
 from tests.tickets.access.test_doors import BODIES, METHODS, NOTHING, TABLE, address, in_project, need
 from tickets import moves, project_services, selectors, services
+from tickets.access.token_scopes import TokenScope
 from tickets.accounts.models import ApiToken
 from tickets.accounts.services import make_token
 from tickets.api.authentication import TokenAuthentication
@@ -57,6 +58,32 @@ def test_every_address(name: str, shared: Project, hidden: Project, by_token: Pr
             if method != "HEAD":  # its answer has no body
                 within = in_project(name) and project == "ABC"
                 assert [refused(*one) for one in zip(answers, SCOPES, strict=False)] == [not read, not within], method
+
+
+@pytest.mark.parametrize(
+    ("scope", "said", "reads", "writes"),
+    [
+        (TokenScope(), "", [True] * 3, [True] * 3),
+        (TokenScope(read_only=True), "read only", [True] * 3, [False] * 3),
+        (TokenScope(project="ABC"), "project ABC only", [True, False, False], [True, False, False]),
+        (
+            TokenScope(read_only=True, project="ABC"),
+            "read only, project ABC only",
+            [True, False, False],
+            [False] * 3,
+        ),
+    ],
+)
+def test_what_a_scope_allows(tables: str, scope: TokenScope, said: str, reads: list[bool], writes: list[bool]) -> None:
+    """Which methods it opens in its project, in another one, and where there is none."""
+    keys = (TicketKey(project="ABC", number=1), "XYZ", None)
+    for method in ("GET", "HEAD", "OPTIONS"):
+        assert [scope.allows(method, key) for key in keys] == reads
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert [scope.allows(method, key) for key in keys] == writes
+    assert (f"{scope}", scope.refusal) == (said, f"The scope of this token is: {said}. Use a token that opens more.")
+    assert scope.covers("ABC")
+    assert scope.covers("XYZ") is not bool(scope.project)
 
 
 @pytest.mark.parametrize("method", METHODS)
