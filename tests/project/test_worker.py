@@ -1,9 +1,11 @@
 """The web server: a request gets a thread only when it has arrived whole, so that slow clients stop nobody."""
 
 import json
+import logging
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -16,12 +18,15 @@ import pytest
 from django.test import Client
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
+from pytest_django import Settings
+from waitress.adjustments import Adjustments
 
 import project.gunicorn
 import project.worker
 from project.gunicorn import MEASURED_IN
 from project.proof.faults.stack import Stack, running_stack
-from project.worker import LARGEST_HEAD, BufferingWorker
+from project.sending import SOCKET_OPTIONS, SendingConnection
+from project.worker import LARGEST_HEAD, BufferingWorker, Refusal, Request, RequestTimeout
 from sequences.exceptions import SequenceUnsound
 from tests.sequences.support import wait_until
 from tickets import health
@@ -439,3 +444,275 @@ class TestStart:
             worker.load_wsgi()
         assert ended.value.code == Arbiter.WORKER_BOOT_ERROR
         assert said == ["Not started. The sequence 'tickets': two Regions give the same number."]
+
+
+class TestRequests:
+    """What has arrived of one request, whose body may have 10 bytes."""
+
+    @pytest.fixture
+    def request_(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """A request that begins to arrive when the clock shows 100."""
+        monkeypatch.setattr(health, "STOPPING", threading.Event())
+        monkeypatch.setattr("project.worker.time", SimpleNamespace(time=lambda: 100.0))
+        return Request(Adjustments(max_request_body_size=10))
+
+    def test_it_is_whole_with_its_body(self, request_: Any) -> None:
+        """It has half a minute to arrive, and knows when it was whole; its connection stays."""
+        assert (request_.deadline, request_.arrived, request_.path) == (130.0, 0.0, "")
+        head = post("Content-Length: 2")
+        assert request_.received(head) == len(head)
+        assert (request_.completed, request_.arrived) == (False, 0.0)
+        assert request_.received(b"{}more") == 2
+        assert (request_.completed, request_.arrived, request_.error) == (True, 100.0, None)
+        assert "CONNECTION" not in request_.headers
+
+    def test_a_worker_that_stops_ends_the_connection(self, request_: Any) -> None:
+        """The answer to what arrives then is the last one."""
+        health.STOPPING.set()
+        request_.received(post("Content-Length: 2"))
+        assert request_.headers["CONNECTION"] == "close"
+
+    @pytest.mark.parametrize(
+        ("sent", "length"),
+        [
+            (post("Content-Length: 11"), "11"),
+            (post("Content-Length: 11", "Expect: 100-continue"), "11"),
+            (post("Transfer-Encoding: chunked", body=b"b\r\n" + b"x" * 11), "10"),
+        ],
+    )
+    def test_a_body_that_is_too_large_is_not_awaited(self, request_: Any, sent: bytes, length: str) -> None:
+        """The site refuses it by its length, or by the limit where it has none."""
+        while not request_.completed:
+            sent = sent[request_.received(sent) :]
+        assert (request_.error, request_.body_rcv) == (None, None)
+        assert (request_.headers["CONTENT_LENGTH"], request_.headers["CONNECTION"]) == (length, "close")
+        assert (request_.expect_continue, request_.arrived) == (False, 100.0)
+
+    def test_a_refusal_is_a_problem(self) -> None:
+        """It says in JSON what is wrong, and that the connection closes."""
+        refusal, written = object.__new__(Refusal), list[bytes]()
+        refusal.request = SimpleNamespace(error=RequestTimeout("Too late."))
+        refusal.response_headers, refusal.close_on_finish = [], False
+        refusal.write = written.append
+        refusal.execute()
+        about = {"type": "about:blank", "title": "Request Timeout", "status": 408, "detail": "Too late."}
+        assert json.loads(written[0]) == {**about, "code": "request_timeout"}
+        assert (refusal.status, refusal.content_length) == ("408 Request Timeout", len(written[0]))
+        assert ("Content-Type", "application/problem+json") in refusal.response_headers
+        assert refusal.close_on_finish
+
+
+class Line:
+    """A connection without a socket, and what becomes of it. The clock shows 100."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("project.worker.time", SimpleNamespace(time=lambda: 100.0))
+        self.done: list[Any] = []
+        monkeypatch.setattr(SendingConnection, "handle_write", lambda _: self.done.append("written"))
+        monkeypatch.setattr(SendingConnection, "received", lambda _, data: self._take(data))
+        self.connection: Any = object.__new__(project.worker.Connection)
+        self.connection.__dict__.update(
+            look_at_sending=self.done.append,
+            handle_close=lambda: self.done.append("closed"),
+            socket=SimpleNamespace(shutdown=self.done.append),
+            server=SimpleNamespace(add_task=self.done.append),
+            requests=[],
+            requests_lock=threading.Lock(),
+            request=None,
+            connected=True,
+            total_outbufs_len=0,
+            close_when_flushed=False,
+            will_close=False,
+        )
+
+    def _take(self, data: bytes) -> bool:
+        self.done.append(data)
+        return True
+
+
+class TestLines:
+    @pytest.fixture
+    def line(self, monkeypatch: pytest.MonkeyPatch) -> Line:
+        """A connection."""
+        return Line(monkeypatch)
+
+    def test_after_the_last_answer_it_is_shut(self, line: Line) -> None:
+        """Then its client is told that there is no more, and for two seconds what it sends is dropped."""
+        connection = line.connection
+        connection.handle_write()
+        assert line.done == ["written"]
+        connection.close_when_flushed, connection.total_outbufs_len = True, 5
+        connection.handle_write()
+        assert (line.done, connection.close_when_flushed) == (["written"] * 2, True)
+        assert connection.received(b"more")
+        connection.total_outbufs_len = 0
+        connection.handle_write()
+        assert line.done == ["written", "written", b"more", "written", socket.SHUT_WR]
+        assert (connection.close_when_flushed, connection.will_close) == (False, False)
+        assert not connection.received(b"more")
+        for now in (100.0, 101.9, 102.0):
+            connection.look(now)
+        assert "closed" not in line.done
+        connection.look(102.1)
+        assert line.done[-1] == "closed"
+
+    def test_a_client_that_is_away(self, line: Line) -> None:
+        """What cannot be shut closes; what is closed is left alone."""
+
+        def away(how: int) -> None:
+            raise OSError
+
+        line.connection.socket.shutdown, line.connection.close_when_flushed = away, True
+        line.connection.handle_write()
+        assert line.connection.will_close
+        line.connection.connected, line.connection.close_when_flushed = False, True
+        line.connection.socket.shutdown = line.done.append
+        line.connection.handle_write()
+        assert line.done == ["written", "written"]
+
+    def test_a_request_that_is_late_is_refused(self, line: Line) -> None:
+        """Once, and not while another one of the same client is under way; who has sent nothing is left alone."""
+        connection, late = line.connection, SimpleNamespace(deadline=100.0, error=None)
+        connection.look(1000.0)
+        connection.request, connection.requests = late, ["another"]
+        connection.look(1000.0)
+        connection.requests = []
+        connection.look(100.0)
+        assert (late.error, connection.requests) == (None, [])
+        connection.look(100.1)
+        assert (type(late.error), connection.requests, connection.request) == (RequestTimeout, [late], None)
+        assert line.done == [1000.0, 1000.0, 100.0, 100.1, connection]
+
+    @pytest.mark.parametrize(("requests", "left", "idle"), [([], 0, True), (["one"], 0, False), ([], 1, False)])
+    def test_it_is_idle_without_anything_to_do(self, line: Line, requests: list[str], left: int, idle: bool) -> None:
+        """No whole request awaits its answer, and no answer its reader."""
+        line.connection.requests, line.connection.total_outbufs_len = requests, left
+        assert line.connection.idle is idle
+
+
+class TestEnd:
+    """A worker that ends, whose turns take a second each."""
+
+    @pytest.fixture
+    def worker(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """A worker with two connections, of which one is busy. `turns` counts the seconds."""
+        worker: Any = object.__new__(BufferingWorker)
+        worker.turns, worker.ppid = 0, os.getppid()
+        worker.cfg = SimpleNamespace(graceful_timeout=20)
+        idle, busy = SimpleNamespace(idle=True, closed=[]), SimpleNamespace(idle=False, closed=[])
+        for one in (idle, busy):
+            one.handle_close = lambda one=one: one.closed.append(worker.turns)
+        worker._server = SimpleNamespace(active_channels={1: idle, 2: busy})
+
+        def turn() -> None:
+            worker.turns += 1
+
+        worker._turn = turn
+        monkeypatch.setattr("project.worker.time", SimpleNamespace(monotonic=lambda: 50.0 + worker.turns))
+        monkeypatch.setattr("project.worker.environment.stop_delay", lambda: 5.0)
+        return worker
+
+    def test_it_awaits_what_is_under_way(self, worker: Any) -> None:
+        """For what gunicorn leaves it, less the time to tell load balancers and to end; idle ones for two seconds."""
+        worker._finish()
+        idle, busy = worker._server.active_channels.values()
+        assert (worker.turns, idle.closed, busy.closed) == (13, [*range(3, 14)], [])
+
+    def test_without_connections_it_ends(self, worker: Any) -> None:
+        """At once."""
+        worker._server.active_channels = {}
+        worker._finish()
+        assert worker.turns == 0
+
+    @pytest.mark.parametrize(("timeout", "orphan", "turns"), [(5, False, 1), (20, True, 2), (8, True, 1)])
+    def test_it_may_have_less_time(self, worker: Any, timeout: int, orphan: bool, turns: int) -> None:
+        """A second at least, and two at most where gunicorn is gone."""
+        worker.cfg.graceful_timeout = timeout
+        worker.ppid = -1 if orphan else worker.ppid
+        worker._finish()
+        assert worker.turns == turns
+
+    def test_it_takes_who_waits(self, worker: Any) -> None:
+        """Connections are taken until there is no other one."""
+        waiting, channels = [3, 4], worker._server.active_channels
+
+        def accept() -> None:
+            if waiting:
+                channels[waiting.pop()] = None
+
+        worker._server.handle_accept = accept
+        worker._take_waiting()
+        assert set(channels) == {1, 2, 3, 4}
+
+    def test_it_begins_to_stop(self, worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It says so at once, and leaves when load balancers have noticed; no thread keeps the process."""
+        timers = list[Any]()
+
+        class Timer(SimpleNamespace):
+            def start(self) -> None:
+                timers.append(self)
+
+        monkeypatch.setattr(health, "STOPPING", threading.Event())
+        monkeypatch.setattr(threading, "Timer", lambda seconds, act: Timer(seconds=seconds, act=act))
+        worker._server.pull_trigger = lambda: timers.append("pulled")
+        worker.alive = True
+        worker.handle_exit(15, None)
+        assert health.STOPPING.is_set()
+        assert (timers[0].seconds, timers[0].daemon, worker.alive) == (5.0, True, True)
+        timers[0].act()
+        assert (timers[1:], worker.alive) == (["pulled"], False)
+
+
+def test_how_waitress_is_set(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """It refuses what no request may have, believes the proxies that are named, and takes connections of ours."""
+    made = list[Any]()
+
+    def create(application: Any, **options: Any) -> Any:
+        made.append(options)
+        return SimpleNamespace(adj=SimpleNamespace())
+
+    monkeypatch.setattr(project.worker, "create_server", create)
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    cfg = SimpleNamespace(threads=3, keepalive=75)
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    server = project.worker.serving(application, [], cfg)
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = None
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "10.0.0.1")
+    project.worker.serving(application, [], cfg)
+    for options in made:
+        options.pop("_dispatcher").shutdown()
+    common = {
+        "sockets": [],
+        "channel_timeout": 75,
+        "cleanup_interval": 1,
+        "connection_limit": 1000,
+        "outbuf_high_watermark": sys.maxsize,
+        "max_request_header_size": 65_536,
+        "trusted_proxy_headers": {"x-forwarded-proto"},
+        "clear_untrusted_proxy_headers": False,
+        "ident": "",
+        "log_socket_errors": False,
+    }
+    assert made == [
+        {**common, "max_request_body_size": 2000, "trusted_proxy": "127.0.0.1"},
+        {**common, "max_request_body_size": sys.maxsize, "trusted_proxy": "10.0.0.1"},
+    ]
+    assert (server.channel_class, server.adj.socket_options) == (project.worker.Connection, SOCKET_OPTIONS)
+    assert logging.getLogger("waitress.queue").level == logging.ERROR
+
+
+def test_the_accounts_are_asked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread of its own asks the SQL database, and nobody waits longer than five seconds."""
+    awaited = list[Any]()
+
+    def result(seconds: float) -> None:
+        awaited.append(seconds)
+        raise TimeoutError
+
+    def begun(ask: Any, name: str) -> Any:
+        awaited.extend([ask, name])
+        return SimpleNamespace(result=result)
+
+    monkeypatch.setattr(health, "begun", begun)
+    project.worker.require_own_tables()
+    assert awaited == [project.worker._ask_for_own_tables, "own-tables", 5.0]
