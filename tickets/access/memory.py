@@ -36,8 +36,8 @@ class Accesses:
         return partial(self._remember, self._known, monotonic() + REMEMBERED_SECONDS)
 
     def _remembered(self, partition: str) -> Access | None:
-        access, until = self._known.get((self._table(), partition), (None, 0.0))
-        return access if until > monotonic() else None
+        known = self._known.get((self._table(), partition))
+        return known[0] if known and known[1] > monotonic() else None
 
     def _remember(self, known: Known, until: float, partition: str, access: Access) -> Access:
         """Remember an access; in vain if `forget` was called meanwhile: the read may be older than the change."""

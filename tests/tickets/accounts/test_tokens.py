@@ -186,6 +186,13 @@ class TestLastUse:
         assert seen == [None]
         assert ApiToken.objects.get().last_used_at is not None
 
+    def test_a_use_is_news_after_an_hour(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A first use is, and one that comes an hour after the stored one."""
+        now, hour = timezone.now(), timedelta(hours=1)
+        monkeypatch.setattr(timezone, "now", lambda: now)
+        times = [None, now - hour, now - hour + timedelta(seconds=1), now]
+        assert [selectors.use_is_news(ApiToken(last_used_at=at)) for at in times] == [True, True, False, False]
+
     def test_it_is_written_at_most_once_an_hour(self, ann: User, settings: Settings) -> None:
         """A use within the hour after the stored one is not stored, a later one is."""
         settings.TOKEN_SECONDS = 0
