@@ -206,15 +206,21 @@ class TestRest:
         ann.set_password("ann's password")
         ann.save()
         wanted = {"name": "x", "password": "ann's password"}
-        made = [program.post("/api/auth/tokens/", wanted).status_code for _ in range(3)]
-        assert made == [201, 201, 429]
-        assert program.get("/api/auth/tokens/").status_code == 200
+        made = [program.post("/api/auth/tokens/", wanted) for _ in range(3)]
+        assert [answer.status_code for answer in made] == [201, 201, 429]
+        assert [answer["RateLimit"] for answer in made] == [f'"tokens";r={left};t=60' for left in (1, 0, 0)]
+        assert made[-1]["Retry-After"] == "60"
+        read = program.get("/api/auth/tokens/")
+        assert (read.status_code, read.has_header("RateLimit")) == (200, False)
 
     def test_unknown_tokens_have_a_rate_of_their_address(self, limited: Settings) -> None:
         """Tokens are not looked up without end for an address."""
         limited.THROTTLES = {"address": "2/minute"}
         guess = APIClient(headers={"Authorization": f"Bearer {'0' * 40}"})
-        assert [guess.get("/api/projects/").status_code for _ in range(3)] == [401, 401, 429]
+        answers = [guess.get("/api/projects/") for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [401, 401, 429]
+        assert [answer.get("RateLimit") for answer in answers] == [None, None, '"address";r=0;t=60']
+        assert answers[-1]["Retry-After"] == "60"
 
     def test_a_cache_that_is_away_limits_nothing(
         self, program: APIClient, ann: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
