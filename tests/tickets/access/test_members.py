@@ -117,6 +117,7 @@ class TestMembers:
         monkeypatch.setattr(service, limit, most - 1)
         with pytest.raises(TooManyMembers, match=f"at most {service.MOST_MEMBERS:,} members"):
             set_member("ABC", "stranger", role="reader", by="owner")
+        monkeypatch.setattr(service, limit, 0)
         assert set_member("ABC", "reader", role="member", by="owner")[1] is False
         monkeypatch.setattr(service, limit, most)
         assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
