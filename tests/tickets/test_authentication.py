@@ -177,11 +177,16 @@ def test_the_memory_is_bounded(db: None, monkeypatch: pytest.MonkeyPatch) -> Non
     """A process remembers at most `MOST_TOKENS` tokens."""
     monkeypatch.setattr(authentication, "MOST_TOKENS", 2)
     people = [User.objects.create_user(name) for name in ("ann", "bob", "carl")]
-    for person in people:
-        key = services.make_token(person, name="tests", days=90)[1]
+    keys = [services.make_token(person, name="tests", days=90)[1] for person in people]  # each makes it forget all
+    for key, size in zip(keys, (1, 2, 1), strict=True):
         sign_in(key)
         assert digest_of(key) in TokenAuthentication.known
-        assert len(TokenAuthentication.known) <= 2
+        assert len(TokenAuthentication.known) == size
+
+
+def test_what_a_program_is_asked_for(client: APIClient, db: None) -> None:
+    """An answer without credentials names the scheme and the realm."""
+    assert client.get("/api/projects/")["WWW-Authenticate"] == 'Bearer realm="tickets"'
 
 
 def test_the_document_says_how_to_sign_in(api: APIClient, tables: str) -> None:

@@ -411,10 +411,12 @@ class TestComments:
 
     def test_a_comment_costs_two_reads_and_a_write(self, ticket: Ticket) -> None:
         """A comment is not read again, and comes with the ticket that has one comment more."""
+        comment()
         operations = requests_from_now()
         made = comments.add_comment(ABC_1, text="Mine too.", by="bob")
         assert operations == ["GetItem", "Query", "TransactWriteItems"]
         assert made.ticket == selectors.get_ticket(ABC_1)
+        assert (made.ticket.comments, made.comment.number, made.replayed) == (2, 2, False)
 
     @pytest.mark.parametrize("text", ["", " ", "x" * 20_001, "a\x00"])
     def test_a_comment_has_limits(self, ticket: Ticket, text: str) -> None:
@@ -741,6 +743,10 @@ class TestRestoring:
 
 
 class TestAudit:
+    def test_without_projects_there_are_no_timelines(self, tables: str) -> None:
+        """The list is empty, and ends."""
+        assert timeline.list_scopes(None, 5) == ([], None)
+
     def test_the_sequence_lists_the_timelines(self, ticket: Ticket, xyz: Project) -> None:
         """Every ticket that was changed has a timeline, under its first place, whatever the size of the pages."""
         for number in range(4):
