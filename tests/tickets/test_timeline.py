@@ -411,12 +411,12 @@ class TestComments:
 
     def test_a_comment_costs_two_reads_and_a_write(self, ticket: Ticket) -> None:
         """A comment is not read again, and comes with the ticket that has one comment more."""
-        comment()
         operations = requests_from_now()
         made = comments.add_comment(ABC_1, text="Mine too.", by="bob")
         assert operations == ["GetItem", "Query", "TransactWriteItems"]
         assert made.ticket == selectors.get_ticket(ABC_1)
-        assert (made.ticket.comments, made.comment.number, made.replayed) == (2, 2, False)
+        again = comments.add_comment(ABC_1, text="Mine too.", by="bob")
+        assert (made.ticket.comments, again.ticket.comments, again.comment.number, again.replayed) == (1, 2, 2, False)
 
     @pytest.mark.parametrize("text", ["", " ", "x" * 20_001, "a\x00"])
     def test_a_comment_has_limits(self, ticket: Ticket, text: str) -> None:
