@@ -1,14 +1,15 @@
 """The requests of the store to its table. They are checked directly, because the engine here is always consistent."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sequences import dynamodb
 from sequences.exceptions import CancellationReason, WriteCancelled
-from tickets import selectors, store
-from tickets.types import Project, Ticket
+from tickets import project_services, selectors, store
+from tickets.types import Opening, Project, Role, Ticket, TicketKey
 
 Requests = list[tuple[str, Mapping[str, Any]]]
 
@@ -60,3 +61,22 @@ def test_a_refusal_that_is_not_about_our_conditions_says_nothing_of_the_rows(
         store.projects.insert_project(abc, owner="ann", created_at=ticket.created_at, token="t")
     with pytest.raises(WriteCancelled):
         store.timeline.change_comment("ABC#1", 1, {"text": "x"}, author="ann", version=1)
+
+
+def test_what_texts_mention_is_read_with_who_may_see_it(ticket: Ticket, sent: list[str], still: None) -> None:
+    """One read has the tickets that there are and the access to their projects, which is remembered; none has none."""
+    project_services.update_project("ABC", changes={"open": "read"}, by="ann")
+    project_services.archive_project("ABC", by="ann")
+    store.places.renames.present("ABC")
+    sent.clear()
+    missing = [TicketKey(project="ABC", number=2), TicketKey(project="XYZ", number=1)]
+    found = selectors.find_mentioned([ticket.key, *missing])
+    assert found == {ticket.key: replace(ticket, description="", values_key="")}
+    known = store.members.find_access("ABC")
+    assert (found[ticket.key].title, sent) == ("Printer on fire", ["batch_get_item"])
+    assert known == store.members.read_access("ABC")
+    assert (known.open, known.archived, known.members, known.version) == (Opening.READ, True, {"ann": Role.OWNER}, 1)
+    sent.clear()
+    assert selectors.find_mentioned([ticket.key])
+    assert selectors.find_mentioned([]) == {}
+    assert sent == ["batch_get_item"]
