@@ -5,13 +5,14 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from tickets import health
+from tickets import health, tables
 from tickets.health import STORES, Health, Stores
 
 
@@ -77,7 +78,7 @@ def test_a_store_that_hangs_is_not_awaited(
     released, asked = threading.Event(), []
 
     def hang() -> None:
-        asked.append(1)
+        asked.append(threading.current_thread().name)
         released.wait()
 
     monkeypatch.setattr(health, "SECONDS", 0.05)
@@ -88,15 +89,25 @@ def test_a_store_that_hangs_is_not_awaited(
         assert answer.status_code == 503
         assert answer.json() == {"status": "unavailable", "dynamodb": "no answer within 0.05 s", "sql": "ok"}
     released.set()
-    assert len(asked) == 1
+    assert asked == ["storez-dynamodb_0"]
 
 
-def test_an_answer_is_remembered_for_a_moment() -> None:
-    """Asking often asks the stores once."""
-    asked: list[int] = []
-    stores = Stores({"sql": lambda: asked.append(1)})
-    assert [stores.answer() for _ in range(20)] == [{"sql": "ok"}] * 20
-    assert len(asked) == 1
+def test_an_answer_is_remembered_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking often asks the stores once in a second, also when the machine has just begun."""
+    asked, clock = list[float](), SimpleNamespace(now=0.0)
+    monkeypatch.setattr(health, "monotonic", lambda: clock.now)
+    stores = Stores({"sql": lambda: asked.append(clock.now)})
+    for clock.now in (0.0, 0.5, 0.9, 1.0, 1.9):
+        assert stores.answer() == {"sql": "ok"}
+    assert asked == [0.0, 1.0]
+
+
+def test_what_a_store_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a row that does not exist: it belongs to no project."""
+    asked = list[tuple[str, int]]()
+    monkeypatch.setattr(tables.Rows, "get", lambda _, *place: asked.append(place))
+    health.ask_dynamodb()
+    assert asked == [("#health", 0)]
 
 
 def test_requests_at_the_same_moment_ask_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +148,17 @@ def test_nothing_stands_before_them(
 
 @pytest.mark.parametrize("path", list(Health.answers))
 def test_they_write_no_log_at_info(
-    path: str, client: Client, tables: str, db: None, caplog: pytest.LogCaptureFixture
+    path: str,
+    client: Client,
+    tables: str,
+    db: None,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A monitor that looks every second fills no log."""
+    """A monitor that looks every second fills no log. (A client of DynamoDB tells once where its credentials are.)"""
+    client.get(path)
+    monkeypatch.setattr(STORES, "_until", 0.0)
+    caplog.clear()
     with caplog.at_level(logging.INFO):
         client.get(path)
     assert caplog.messages == []
