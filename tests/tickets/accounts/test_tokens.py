@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
+from tests.tickets.support import OUTLINE, outlined
 from tickets.accounts import selectors, services
 from tickets.accounts.models import ApiToken
 from tickets.accounts.tokens import PREFIX, check_of, digest_of, may_be_token, new_token
 from tickets.api import authentication
 from tickets.exceptions import InvalidInput
 
+RECORDED = OUTLINE.read_text().splitlines()
 TOKENS = "/api/auth/tokens/"
 PASSWORD = "ann's password"
 ZERO = f"tkt_{'0' * 43}3GVZXv"  # the token of the secret 0
@@ -286,6 +288,14 @@ class TestRest:
         """A password of more than 4,096 characters is refused before anything is done with it."""
         content = {"username": "ann", "password": "x" * length}
         assert APIClient().post("/api/auth/token/", content).status_code == status
+
+    def test_the_document_says_what_tokens_are(self, api: APIClient) -> None:
+        """A program reads the document that is recorded: what makes a token, and what is told of it."""
+        lines = outlined(api.get("/api/schema/?format=json").json()).splitlines()
+        shapes = ("ApiToken ", "Credentials ", "GivenToken ", "MadeToken ", "NewApiToken ")
+        found, recorded = ([line for line in one if line.startswith(shapes)] for one in (lines, RECORDED))
+        assert found == recorded
+        assert len(found) == len(shapes)
 
     def test_a_wrong_password_says_so(self, ann: User) -> None:
         """A wrong password is 401, asks for credentials, and says what is wrong."""
