@@ -12,7 +12,8 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.test import Client
+from django.http import FileResponse, HttpResponse, JsonResponse
+from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from rest_framework.test import APIClient
 
@@ -21,6 +22,7 @@ from tests.tickets.sales.support import LINES, issued
 from tickets import services
 from tickets.accounts.services import make_token
 from tickets.cursors import PAGE_SIZE
+from tickets.headers import Headers, is_page
 from tickets.sales import services as sales
 from tickets.timeline.services import add_comment
 from tickets.types import Project, Ticket, TicketKey
@@ -43,6 +45,8 @@ FEATURES = """
     midi otp-credentials payment picture-in-picture publickey-credentials-create publickey-credentials-get
     screen-wake-lock serial storage-access sync-xhr usb window-management xr-spatial-tracking
 """
+FEATURES_OFF = ", ".join(["clipboard-write=(self)", *(f"{feature}=()" for feature in FEATURES.split())])
+NOTHING = "default-src 'none'; frame-ancestors 'none'"
 # No page links to these: they are answers to forms, or lead elsewhere.
 UNLINKED = [
     "/ABC/archive/", "/ABC/unarchive/", "/ABC/members/change/", "/ABC-1/comments/", "/ABC-2/restore/", "/ABC-99/",
@@ -178,8 +182,7 @@ def test_every_page_names_its_icon(pages: Mapping[str, Any]) -> None:
 
 def test_a_page_may_use_no_feature(pages: Mapping[str, Any]) -> None:
     """Camera and all the others are off on every page, but that it may copy a key to the clipboard."""
-    said = ", ".join(["clipboard-write=(self)", *(f"{feature}=()" for feature in FEATURES.split())])
-    assert {response["Permissions-Policy"] for response in pages.values()} == {said}
+    assert {response["Permissions-Policy"] for response in pages.values()} == {FEATURES_OFF}
 
 
 def test_only_its_reader_keeps_a_page(pages: Mapping[str, Any]) -> None:
@@ -258,3 +261,35 @@ def test_an_early_error_is_a_page_like_the_others(client: Client, request_header
     assert response.status_code in (400, 413)
     assert policy(response) == PAGE
     assert response["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "headers"),
+    [
+        (
+            "/ABC/",
+            HttpResponse("x"),
+            {"Cache-Control": "private, no-cache", "Permissions-Policy": FEATURES_OFF, "Vary": "HX-Request"},
+        ),
+        ("/ABC.json", JsonResponse({}), {"Cache-Control": "private, no-cache", "Content-Security-Policy": NOTHING}),
+        (
+            "/api/projects/",
+            JsonResponse({}, headers={"Cache-Control": "no-store", "Content-Security-Policy": "x", "Vary": "Cookie"}),
+            {"Cache-Control": "no-store", "Content-Security-Policy": "x", "Vary": "Cookie, Authorization, Accept"},
+        ),
+        (
+            "/api/docs/",
+            HttpResponse("x", headers={"Cache-Control": "no-store", "Permissions-Policy": "x"}),
+            {"Cache-Control": "no-store", "Permissions-Policy": "x", "Vary": "Authorization, Accept, HX-Request"},
+        ),
+        ("/static/x.css", FileResponse([b"x"], content_type="text/css"), {}),
+    ],
+)
+def test_what_an_answer_gets(path: str, answer: Any, headers: dict[str, str]) -> None:
+    """A page, data, an answer that says more itself, and a file, which keeps the headers that it has."""
+    told: Any = Headers(lambda _: answer)(RequestFactory().get(path))
+    names = ("Cache-Control", "Content-Security-Policy", "Permissions-Policy", "Vary")
+    found = {name: told[name] for name in names if name in told}
+    if is_page(answer):
+        assert "script-src 'self'" in found.pop("Content-Security-Policy")
+    assert found == headers
