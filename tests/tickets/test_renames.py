@@ -6,12 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from time import monotonic
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
+from sequences.exceptions import ScopeNotFound
 from sequences.ops.audit import audit
 from sequences.registry import strategies
 from tests.people import allow
@@ -409,3 +412,58 @@ class TestPages:
         following = page.context["page"].next_cursor
         rest = browser.get("/admin/tickets/ticket/", {"project": "XYZ", "cursor": following})
         assert "XYZ-1<" in rest.content.decode()
+
+
+class TestMemory:
+    """The memory by itself: the project that was OLD, then ABC, is XYZ."""
+
+    @pytest.fixture
+    def memory(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """A memory, what it has read (`reads`), its table, and its clock (`now`)."""
+        scene = SimpleNamespace(reads=0, table="tickets", now=100.0)
+
+        def read() -> list[dict[str, Any]]:
+            scene.reads += 1
+            return [{"partition": "OLD", "key": "XYZ", "keys": {"OLD", "ABC", "XYZ"}}]
+
+        scene.renames = renames.Renames(read, lambda: scene.table)
+        monkeypatch.setattr("tickets.renames.monotonic", lambda: scene.now)
+        return scene
+
+    def test_keys_and_partitions(self, memory: Any) -> None:
+        """All keys of a project name its partition, which shows the present one; others stand for themselves."""
+        known = memory.renames
+        assert [known.partition(key) for key in ("OLD", "ABC", "XYZ", "DEF")] == ["OLD", "OLD", "OLD", "DEF"]
+        assert [known.present(key) for key in ("OLD", "ABC", "XYZ", "DEF")] == ["XYZ", "XYZ", "XYZ", "DEF"]
+        assert (known.key("OLD"), known.key("ABC"), memory.reads) == ("XYZ", "ABC", 1)
+
+    def test_it_is_read_again(self, memory: Any) -> None:
+        """After thirty seconds, for another table, and when it is told to forget."""
+        for now, table, reads in ((100.0, "tickets", 1), (129.9, "tickets", 1), (130.0, "tickets", 2), (131.0, "x", 3)):
+            memory.now, memory.table = now, table
+            memory.renames.key("ABC")
+            assert memory.reads == reads
+        memory.renames.forget()
+        assert memory.reads == 3
+        memory.renames.key("ABC")
+        assert memory.reads == 4
+
+    @pytest.mark.parametrize("error", [ProjectNotFound("ABC"), ScopeNotFound("ABC")])
+    def test_what_is_not_found_is_looked_for_again(self, memory: Any, error: Exception) -> None:
+        """Once, and only where the key names another partition by now."""
+        tried = list[str]()
+
+        def act(partition: str) -> str:
+            tried.append(partition)
+            if partition == "OLD" and len(tried) > 1:
+                return "found"
+            raise error
+
+        assert memory.renames.in_partition("ABC", lambda partition: partition) == "OLD"
+        memory.renames._known = renames.Known(table="tickets", until=1000.0)
+        assert (memory.renames.in_partition("ABC", act), tried) == ("found", ["ABC", "OLD"])
+        with pytest.raises(type(error)):
+            memory.renames.in_partition("DEF", act)
+        assert tried == ["ABC", "OLD", "DEF"]
+        with pytest.raises(KeyError):
+            memory.renames.in_partition("DEF", {}.__getitem__)
