@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pytest_django import Settings
 
 from tickets import store
 from tickets.access import checks
-from tickets.access.actions import IN_ARCHIVE, Action
+from tickets.access.actions import ALLOWED, IN_ARCHIVE, NEEDED, Action
 from tickets.access.token_scopes import TokenScope
 from tickets.exceptions import (
     InvalidInput,
@@ -68,6 +69,20 @@ def _known(monkeypatch: pytest.MonkeyPatch) -> None:
 def person(name: str, **about: Any) -> Any:
     """A person, whom nobody has to store."""
     return User(username=name, **about)
+
+
+def test_the_names_of_actions() -> None:
+    """Templates name what somebody may do by these words."""
+    words = "read file comment change_own void_own change move void restore edit_project archive manage_members"
+    assert [*map(str, Action)] == words.split()
+
+
+def test_what_each_role_may_do() -> None:
+    """Each may do what those before it may, and more."""
+    found = {role: {action for action in ALLOWED[role] if NEEDED[action] is role} for role in Role}
+    assert [len(found[role]) for role in Role] == [1, 4, 2, 5]
+    for lower, higher in pairwise(Role):
+        assert ALLOWED[higher] == ALLOWED[lower] | found[higher]
 
 
 class TestWhoMayDoIt:
