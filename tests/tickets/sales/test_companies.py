@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.signing import Signer
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
@@ -418,3 +419,24 @@ def test_a_process_that_has_refused_the_key_before(tables: str) -> None:
     companies.create_company(**NORD, by="ann")
     book.known._known.put("NORD", (Lines(), book.clock()))  # as it still is in another process
     assert issued_by("NORD").key.number == 500
+
+
+def test_the_pages_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cursor is the signed key of the last company, in every release; a page has up to a hundred scopes."""
+    asked, signer = list[Any](), Signer(salt="tickets.cursor.companies")
+    lines = Lines(lines=(Line(format="N{value}", start=5),))
+    scopes = [("NORD", lines), (None, lines), ("nord", lines), ("EMPTY", Lines()), ("XYZ", lines)]
+
+    def page(*given: Any) -> Any:
+        asked.append(given)
+        return scopes, "XYZ" if len(asked) == 1 else None
+
+    monkeypatch.setattr(companies, "page", page)
+    monkeypatch.setattr(companies, "_company", lambda key, lines: key)
+    first = companies.list_companies()
+    assert (first.results, first.next_cursor, first.previous_cursor) == (("NORD", "XYZ"), signer.sign("XYZ"), None)
+    assert companies.list_companies(cursor=first.next_cursor, limit=5).next_cursor is None
+    assert asked == [("invoices", None, 100), ("invoices", "XYZ", 5)]
+    for cursor in ("XYZ", Signer(salt="x").sign("XYZ")):
+        with pytest.raises(InvalidInput):
+            companies.list_companies(cursor=cursor)
