@@ -433,7 +433,7 @@ def test_the_pages_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(companies, "page", page)
     monkeypatch.setattr(companies, "_company", lambda key, lines: key)
-    first = companies.list_companies()
+    first: Any = companies.list_companies()
     assert (first.results, first.next_cursor, first.previous_cursor) == (("NORD", "XYZ"), signer.sign("XYZ"), None)
     assert companies.list_companies(cursor=first.next_cursor, limit=5).next_cursor is None
     assert asked == [("invoices", None, 100), ("invoices", "XYZ", 5)]
