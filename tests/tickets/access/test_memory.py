@@ -50,6 +50,8 @@ def test_what_is_missing_costs_nothing(scene: Scene) -> None:
     scene.accesses.of("ABC")
     assert scene.accesses.missing(["ABC", "XYZ"]) == {"XYZ"}
     assert scene.read == ["ABC"]
+    scene.accesses.of("XYZ")
+    assert scene.accesses.missing(["ABC", "XYZ"]) == set()
 
 
 def test_a_read_that_began_before_a_change(scene: Scene) -> None:
