@@ -59,6 +59,7 @@ def test_line_ends_of_scripts_are_escaped() -> None:
     [
         (None, ["*/*"]),
         ("", ["*/*"]),
+        (" ;q=1", ["*/*"]),
         (PROBLEM, ["*/*"]),
         (f"{PROBLEM};q=0.5", ["*/*"]),
         (f"{PROBLEM}, text/html", ["text/html"]),
