@@ -53,6 +53,7 @@ from sequences.exceptions import (
 )
 from sequences.ops.audit import AuditReport, audit
 from sequences.registry import strategies
+from sequences.rows.numbers import LARGEST
 from sequences.services.arguments import reserving
 from sequences.strategies import Strategy, counter_strategy, sort_key
 from sequences.testing import engine_at

@@ -20,7 +20,7 @@ from sequences.dynamodb import marshal
 from sequences.exceptions import NotWritten, SequenceUnavailable
 from sequences.rates import DAYS, Rates, rates_of, usage_of
 from sequences.registry import strategies
-from sequences.rows.course import course_of_items, further_probes, moment_of
+from sequences.rows.course import Course, course_of_items, further_probes, moment_of
 from sequences.rows.tallies import tallies_in
 from sequences.services.arguments import reserving
 from sequences.strategies import Strategy
