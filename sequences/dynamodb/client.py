@@ -64,8 +64,8 @@ class _Client:
     @property
     def is_silent(self) -> bool:
         """Whether DynamoDB has answered nothing for longer than the settings allow."""
-        seconds = self.silence.seconds
-        return seconds > 0 and (made := self._making.made) is not None and seconds > made.refuse_after
+        made = self._making.made
+        return made is not None and self.silence.seconds > made.refuse_after
 
     def leave_lean(self, made: Made, error: Exception) -> None:
         """Make the client once more, to send requests by boto3's own way from now on."""

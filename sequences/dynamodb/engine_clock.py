@@ -23,7 +23,7 @@ class EngineClock:
     """
 
     def __init__(self) -> None:
-        self._date = ""
+        self._date: str | None = None
         self._ahead: float | None = None
         self._doubted = math.nan
 

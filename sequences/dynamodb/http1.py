@@ -6,6 +6,7 @@ other answer (in chunks, up to the end of the connection, damaged) is left to ht
 """
 
 import http.client
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from urllib3.exceptions import ProtocolError
 MOST_AT_ONCE = 65536
 MOST_HEADERS = 65536
 _END = b"\r\n\r\n"
+_CODE = "latin-1"
+_STATUS = re.compile(r"HTTP/1\.1 ([2-5][0-9]{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ def request_text(method: str, target: str, host: str, headers: Mapping[str, str 
     text = "\r\n".join(lines)
     if text.count("\r") > len(lines) - 1 or text.count("\n") > len(lines) - 1:
         return None
-    return text.encode("latin-1") + _END + body
+    return text.encode(_CODE) + _END + body
 
 
 def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.client.HTTPResponse]) -> Answer:
@@ -46,17 +49,17 @@ def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.cl
     goes on with those still to come. Raises ProtocolError if the connection ends too early.
     """
     received = bytearray()
-    while (end := received.find(_END)) < 0 and len(received) < MOST_HEADERS:
+    while _END not in received and len(received) < MOST_HEADERS:
         received += _some(receive)
-    status, headers = _head(received[:end].decode("latin-1")) if end > 0 else (0, {})
-    length = headers.get("content-length", "")
-    if not status or not length.isdecimal() or "transfer-encoding" in headers:
+    head = _head(received)
+    if head is None:
         return _by_http_client(rest(bytes(received)))
-    whole = end + len(_END) + int(length)
+    status, headers, begin = head
+    whole = begin + int(headers["content-length"])
     while len(received) < whole:
         received += _some(receive)
-    reusable = len(received) == whole and headers.get("connection", "").lower() != "close"
-    return Answer(status, headers, bytes(received[end + len(_END) : whole]), reusable)
+    reusable = len(received) == whole and str(headers.get("connection")).lower() != "close"
+    return Answer(status, headers, bytes(received[begin:whole]), reusable)
 
 
 def _some(receive: Callable[[int], bytes]) -> bytes:
@@ -66,15 +69,19 @@ def _some(receive: Callable[[int], bytes]) -> bytes:
     return data
 
 
-def _head(text: str) -> tuple[int, dict[str, str]]:
-    """The status and the headers, in lower case; the status is 0 for what only http.client can judge."""
-    first, *lines = text.split("\r\n")
-    version, _, status = first.partition(" ")
-    fields = [line.partition(":") for line in lines]
-    plain = version == "HTTP/1.1" and status[:1] in "2345" and status[:3].isdecimal()
-    if not plain or any(not name or name != name.strip() for name, _, _ in fields):
-        return 0, {}
-    return int(status[:3]), {name.lower(): value.strip() for name, _, value in fields}
+def _head(received: bytearray) -> tuple[int, dict[str, str], int] | None:
+    """The status, the headers in lower case, and where the body begins; None for what only http.client can judge."""
+    text, end, _ = received.partition(_END)
+    first, *lines = text.decode(_CODE).split("\r\n")
+    status, fields = _STATUS.match(first), [line.partition(":") for line in lines]
+    headers = {name.lower(): value.strip() for name, _, value in fields}
+    plain = (
+        end
+        and all(name and name == name.strip() for name, _, _ in fields)
+        and str(headers.get("content-length")).isdecimal()
+        and "transfer-encoding" not in headers
+    )
+    return (int(status[1]), headers, len(text) + len(end)) if status and plain else None
 
 
 def _by_http_client(response: http.client.HTTPResponse) -> Answer:

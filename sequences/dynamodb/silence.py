@@ -80,7 +80,7 @@ class Silence:
 
     def _miss(self, began: float) -> None:
         if self._heard_at < began:
-            self._since = min(self._since, began) if self.seconds > 0 else began
+            self._since = min(self._since, began) if self.seconds >= 0 else began
             self._missed_at = time.monotonic()
             self._ask_at = self._missed_at + ASK_SECONDS
 
@@ -91,5 +91,5 @@ class Silence:
             logger.warning("DynamoDB answers again.")
 
 
-def _status(error: ClientError) -> int:
-    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+def _status(error: ClientError) -> float:
+    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", math.inf)

@@ -35,7 +35,7 @@ def places_of(writer: Writer, scope: str | None) -> list[_Place]:
     """The characters of the texts of a scope; of any scope for None."""
     template = writer.template
     digits = _DIGITS if template.digits.alphabet is DECIMAL else _CROCKFORD
-    texts = writer.sample(writer.values.start, scope or "A")
+    texts = writer.sample(writer.values.start, scope)
     found: list[_Place] = []
     for piece, text in zip(template.pieces, texts, strict=True):
         if piece.field in ("value", "check"):

@@ -40,7 +40,8 @@ def clash_of_periods(writer: Writer) -> Clash | None:
         return None
     value, scope = writer.values.start, "A" if "scope" in writer.template.specs else None
     one, other = (Numbered(value, scope, writer.period.name(day)) for day in days)
-    return Clash("".join(writer.texts(value, scope, days[0], one.period)), one, other)
+    day, _ = days
+    return Clash("".join(writer.texts(value, scope, day, one.period)), one, other)
 
 
 class SideBySide:
@@ -49,8 +50,8 @@ class SideBySide:
     def __init__(self, writer: Writer) -> None:
         self._writer, self._values, self._digits = writer, writer.values, writer.template.digits
         scope, value = writer.template.place("scope"), writer.template.place("value")
-        self._scope_first = scope < value
-        self._all = slice(min(scope, value), max(scope, value) + 1)
+        first, last = sorted((scope, value))
+        self._scope_first, self._all = first == scope, slice(first, last + 1)
 
     @cached_property
     def touch(self) -> bool:

@@ -36,7 +36,7 @@ class Dates:
     def _day_in(self, name: str) -> date | None:
         """A day of a period whose days all have the same text; None if they have not. Raises InvalidPeriod."""
         first = self.period.first_day(name)
-        if not set(self.fields) - {"period"}:
+        if not self.fields:
             return first
         days = takewhile(lambda day: self.period.name(day) == name, _days(first, date.max))
         is_same = self.period.kind != "never" and len(set(map(self.texts, days))) == 1
@@ -87,5 +87,5 @@ def _years(digits: Mapping[str, str]) -> list[int] | range:
     for field in ("year", "period", "week_year", "fiscal_year"):
         if field in digits:
             year = int(digits[field][:4])
-            return [year] if field == "year" else [year, year - 1, year + 1]
+            return [year, year - 1, year + 1]
     return _CYCLE

@@ -82,13 +82,13 @@ def problems(template: Template, *, in_periods: bool) -> Iterator[str]:
         fields = [piece.field for piece in template.pieces if piece.field]
     except ValueError:
         yield "it must have a field in each pair of braces; a brace itself is written twice, as '{{'"
-        return
-    yield from _field_problems(template, fields, in_periods=in_periods)
-    literals = "".join(piece.literal for piece in template.pieces)
-    if not literals.isprintable() or normalize("NFKC", literals) != literals:
-        yield f"its text must be printable and as Unicode's form NFKC has it, {normalize('NFKC', literals)!r}"
-    if "check" in fields:
-        yield from _check_problems(template, fields)
+    else:
+        yield from _field_problems(template, fields, in_periods=in_periods)
+        literals = "".join(piece.literal for piece in template.pieces)
+        if not literals.isprintable() or normalize("NFKC", literals) != literals:
+            yield f"its text must be printable and as Unicode's form NFKC has it, {normalize('NFKC', literals)!r}"
+        if "check" in fields:
+            yield from _check_problems(template, fields)
 
 
 def has_letters(template: str) -> bool:
@@ -103,14 +103,14 @@ def text_problems(text: str) -> Iterator[str]:
         fields = [piece.field for piece in template.pieces if piece.field]
     except (TypeError, ValueError):
         yield "it must be a text with a field in each pair of braces; a brace itself is written twice, as '{{'"
-        return
-    if not {"value", "text"} & set(fields):
-        yield "it must have {value} or {text}"
-    known = (*FIELDS, "text")
-    yield from (_unknown(field, known) for field in fields if field not in known)
-    yield from _spec_problems(template)
-    if "check" in fields:
-        yield from _check_problems(template, fields)
+    else:
+        if not {"value", "text"} & set(fields):
+            yield "it must have {value} or {text}"
+        known = (*FIELDS, "text")
+        yield from (_unknown(field, known) for field in fields if field not in known)
+        yield from _spec_problems(template)
+        if "check" in fields:
+            yield from _check_problems(template, fields)
 
 
 def _unknown(field: str, known: Iterable[str]) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
-from hypothesis import strategies as st
 
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
@@ -52,8 +50,6 @@ from sequences.exceptions import (
     SequenceExhausted,
     SequenceFrozen,
 )
-from sequences.formats import Format, may_meet
-from sequences.formats.periods import Period
 from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
@@ -973,60 +969,6 @@ class TestCost:
         wire.clear()
         put("plain", scope)
         assert "lines" not in str([sent.body for sent in wire.sent])
-
-
-LITERALS = st.text("aAbB1-/ _", max_size=3)
-
-
-@st.composite
-def formats(draw: Callable[..., Any]) -> Format:
-    """A FORMAT of random literals and fields."""
-    value = draw(st.sampled_from(["{value}", "{value:03d}", "{value:crockford}"]))
-    others = draw(st.lists(st.sampled_from(["{scope}", "{year}", "{yy}"]), max_size=2, unique=True))
-    fields = draw(st.permutations([value, *others]))
-    try:
-        return Format(template="".join(draw(LITERALS) + field for field in fields) + draw(LITERALS), maximum=10**9)
-    except InvalidSequence:
-        reject()
-
-
-class TestApart:
-    @settings(max_examples=300, deadline=None)
-    @given(formats(), formats(), st.lists(st.integers(1, 10**6), min_size=1, max_size=20))
-    def test_texts_that_never_meet(self, one: Format, other: Format, values: list[int]) -> None:
-        """Where two FORMATs are said to be apart, no text of one is read as one of the other."""
-        if may_meet(one, other, "a1", "b2"):
-            return
-        for value in values:
-            text = "".join(one._writer.texts(value, "a1", date(2026, 3, 5), ""))
-            with suppress(InvalidText):
-                parsed = other.parse(text)
-                assert parsed.scope not in (None, "b2") or parsed.text.casefold() != text.casefold()
-
-    @pytest.mark.parametrize(
-        ("one", "other", "meet"),
-        [
-            ("A-{value}", "B-{value}", False),
-            ("A-{value}", "a - {value:06d}", True),
-            ("{scope}-{value}", "{scope}-{value}", False),
-            ("A{value}", "A{year}{value}", True),
-            ("A{value}-", "A{value}", False),
-            ("{value:crockford}", "X{value}", True),
-            ("{period}/{value}", "{year}/{value}", True),
-        ],
-    )
-    def test_pairs(self, one: str, other: str, meet: bool) -> None:
-        """Letters, digits, dates and scopes are told apart as people read them."""
-        year = Period(kind="year")
-        first, second = (Format(template=each, period=year, maximum=10**9) for each in (one, other))
-        assert may_meet(first, second, "a", "b") is meet
-        assert may_meet(second, first, "b", "a") is meet
-
-    def test_ranges(self) -> None:
-        """One FORMAT with ranges that have no value in both is no clash."""
-        low, high = (Format(template="A-{value}", start=start, maximum=start + 9) for start in (1, 11))
-        assert not may_meet(low, high, "a", "b")
-        assert may_meet(low, Format(template="A-{value}", start=10, maximum=20), "a", "b")
 
 
 def numbered(prefix: str, scope: str, count: int) -> list[tuple[str, int]]:

@@ -229,6 +229,13 @@ class TestPool:
                 assert reply.data == LARGE
         assert len(set(server.RequestHandlerClass.ports)) == 1  # type: ignore[attr-defined]
 
+    def test_a_time_out_of_one_request(self, server: ThreadingHTTPServer) -> None:
+        """The next request on its connection has the pool's again."""
+        with LEAN_POOLS["http"]("127.0.0.1", server.server_port, timeout=Timeout(connect=30, read=40)) as pool:
+            pool.urlopen("POST", "/", body=b"a", headers={}, timeout=5.0)
+            self.ask(pool)
+            assert pool.pool.get().timeout == 30
+
     def test_nobody_listens(self) -> None:
         """A server that is away is an error of connecting, after which botocore says that nothing was sent."""
         with LEAN_POOLS["http"]("127.0.0.1", free_port()) as pool, pytest.raises(NewConnectionError):

@@ -53,7 +53,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> Times:
     return Times(monkeypatch)
 
 
-@pytest.mark.parametrize("off", [8 * DAYS, -8 * DAYS, 60.0])
+@pytest.mark.parametrize("off", [8 * DAYS, -8 * DAYS, 60.0, 11.0])
 class TestJumps:
     def test_one_wrong_date(self, times: Times, off: float) -> None:
         """A single Date that is far off changes nothing, also if another one comes later."""
@@ -118,8 +118,16 @@ def test_a_machine_that_was_suspended(times: Times) -> None:
 def test_a_slow_answer(times: Times) -> None:
     """A Date that was written some seconds ago is believed at once."""
     times.answer()
-    times.answer(-8.0)
-    assert -9 <= times.error <= -7
+    times.answer(-10.0)
+    assert times.error == -10.0
+
+
+def test_a_slow_witness(times: Times) -> None:
+    """The second of two Dates that are far off agrees with the first also if it was written some seconds ago."""
+    times.answer()
+    times.answer(60.0)
+    times.answer(50.0)
+    assert times.error == 50.0
 
 
 @given(

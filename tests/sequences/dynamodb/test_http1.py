@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import io
+from unittest import mock
 
 import pytest
 from urllib3.exceptions import ProtocolError
@@ -12,6 +13,8 @@ from sequences.dynamodb.http1 import MOST_HEADERS, Answer, request_text, take_an
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Amz-Crc32:  7 \r\n\r\nhello"
 IN_CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
+BOTH = IN_CHUNKS.replace(b"\r\n\r\n", b"\r\nContent-Length: 3\r\n\r\n", 1)
+WITHOUT_LENGTH = b"HTTP/1.1 200 OK\r\nServer: a gateway\r\n\r\nhello"
 UP_TO_THE_END = b"HTTP/1.0 502 Bad Gateway\r\nServer: a gateway\r\n\r\nhello"
 
 
@@ -51,7 +54,11 @@ class TestReading:
         """botocore reads the body by `stream`."""
         assert b"".join(read(PLAIN).stream()) == b"hello"
 
-    @pytest.mark.parametrize("answer", [IN_CHUNKS, UP_TO_THE_END], ids=["in chunks", "up to the end"])
+    @pytest.mark.parametrize(
+        "answer",
+        [IN_CHUNKS, BOTH, WITHOUT_LENGTH, UP_TO_THE_END],
+        ids=["in chunks", "in chunks of a length", "without a length", "up to the end"],
+    )
     @pytest.mark.parametrize("size", [1, 1000])
     def test_other_answers(self, answer: bytes, size: int) -> None:
         """An answer without a length is read by http.client; its connection is not used again."""
@@ -66,6 +73,18 @@ class TestReading:
         """What follows the answer is not part of it, and makes the connection unusable."""
         found = read(PLAIN + b"HTTP/1.1 200 OK")
         assert (found.body, found.reusable) == (b"hello", False)
+
+    @pytest.mark.parametrize("line", [b": a", b" A: a", b"A : a"])
+    def test_a_header_of_another_form(self, line: bytes) -> None:
+        """An answer with such a header is left to http.client, also one that has a length."""
+        assert not read(PLAIN.replace(b"OK\r\n", b"OK\r\n" + line + b"\r\n")).reusable
+
+    def test_headers_without_an_end(self) -> None:
+        """No more of them is read than http.client would take."""
+        receive, rest = mock.Mock(side_effect=bytes), mock.Mock(side_effect=http.client.LineTooLong("header line"))
+        with pytest.raises(http.client.LineTooLong):
+            take_answer(receive, rest)
+        rest.assert_called_once_with(bytes(MOST_HEADERS))
 
     @pytest.mark.parametrize("end", [0, 1, 20, len(PLAIN) - 1])
     def test_an_end_too_early(self, end: int) -> None:

@@ -1,6 +1,13 @@
 """What is left of the time of a request."""
 
-from sequences.dynamodb.limits import LEAST_SECONDS, _thread, in_request, left, mark_sent, within
+from types import SimpleNamespace
+
+import pytest
+
+from sequences.dynamodb import limits
+from sequences.dynamodb.limits import Budget, _thread, in_request, left, mark_sent, within
+from sequences.exceptions import BudgetSpent
+from tests.sequences.support import Clock
 
 
 def test_what_is_left() -> None:
@@ -12,7 +19,7 @@ def test_what_is_left() -> None:
 def test_nothing_is_left() -> None:
     """A step of a request that is late gets a moment: a time-out of 0 would mean a socket that never waits."""
     with within(-5.0):
-        assert left(None) == LEAST_SECONDS
+        assert 0 < left(None) < 0.1
 
 
 def test_one_inside_another() -> None:
@@ -31,3 +38,14 @@ def test_what_was_sent() -> None:
         mark_sent()
     assert (limit.sent, in_request()) == (True, False)
     mark_sent()
+
+
+def test_the_time_of_a_budget(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request may be sent as long as any time is left, and not at the end of it."""
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=clock))
+    budget = Budget(seconds=2.0, began=clock.now)
+    clock.now += 1.5
+    budget.check()
+    clock.now += 0.5
+    with pytest.raises(BudgetSpent):
+        budget.check()

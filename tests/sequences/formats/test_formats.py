@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from sequences.exceptions import InvalidScope, InvalidSequence, InvalidText
 from sequences.formats import Clash, Format, Numbered, Parsed
+from sequences.formats.clashes import SideBySide
 from sequences.formats.digits import CROCKFORD
 from sequences.formats.periods import DATE_PARTS, Period
 
@@ -250,6 +251,11 @@ class TestReading:
         parsed = of("INV-{period}-{value:06d}", YEAR).parse(typed)
         assert (parsed.value, parsed.period, parsed.text) == (42, "2026", "INV-2026-000042")
 
+    @pytest.mark.parametrize("typed", ["Nr.42", "nr. 42", "nr. 42".rjust(500)])
+    def test_white_space_of_the_format(self, typed: str) -> None:
+        """White space of the format may be missing, and a text with more of it has up to 500 characters."""
+        assert of("Nr. {value}").parse(typed).value == 42
+
     @pytest.mark.parametrize("typed", ["Z10-0", "z1O-0", "ZIO-0", "zlo-0", "Zi 0-0"])
     def test_look_alikes(self, typed: str) -> None:
         """In Crockford's digits O is 0, and I and L are 1."""
@@ -296,6 +302,7 @@ class TestReading:
             ("INV-{value}", "INV-", "another form"),
             ("INV-{value}", "INV-42x", "another form"),
             ("7-{value}", "8-1001", "another form"),
+            ("7-{value}", "7~1001", "another form"),
             ("{scope}-{value}", "-1001", "another form than 'ABC-1001'"),
             ("{value:crockford}", "U", "another form"),
             ("{value}", "٤٢", "another form"),
@@ -447,6 +454,13 @@ class TestClashes:
             ("{scope}{year}{value}", NEVER, ("A202620261", (20261, "A", ""), (1, "A2026", ""))),
             ("{scope}{value:03d}", NEVER, ("A1001", (1001, "A", ""), (1, "A1", ""))),
             ("{value:03d}{scope}", NEVER, ("1001A", (1001, "A", ""), (100, "1A", ""))),
+            ("{value:02d}{scope}", NEVER, ("101A", (101, "A", ""), (10, "1A", ""))),
+            ("{scope}11{value}", NEVER, ("A1111", (11, "A", ""), (1, "A1", ""))),
+            ("{value}12{scope}", NEVER, ("11212A", (112, "A", ""), (1, "12A", ""))),
+            ("{scope}0{value}", NEVER, ("A0101", (101, "A", ""), (1, "A01", ""))),
+            ("{scope}{year}{month}{value}", NEVER, ("A2026032026031", (2026031, "A", ""), (1, "A202603", ""))),
+            ("{value}{year}{scope}", NEVER, ("120262026A", (12026, "A", ""), (1, "2026A", ""))),
+            ("{scope}/{value}", YEAR, ("A/1", (1, "A", "2024"), (1, "A", "2025"))),
         ],
     )
     def test_examples(self, template: str, period: Period, clash: Any) -> None:
@@ -471,6 +485,23 @@ class TestClashes:
     def test_formats_without_clash(self, template: str, period: Period) -> None:
         """What tells the period in any way, and a character between scope and value, are enough."""
         assert of(template, period).clash() is None
+
+    def test_an_example_with_steps(self) -> None:
+        """The examples are values that the sequence gives."""
+        clash = of("{value:03d}{scope}", start=3, step=7).clash()
+        assert clash == Clash("1011A", Numbered(1011, "A", ""), Numbered(101, "1A", ""))
+
+    @pytest.mark.parametrize(("template", "maximum"), [("{scope}{value}", 10), ("{scope}2{value}", 20)])
+    def test_without_an_example(self, template: str, maximum: int) -> None:
+        """Where the last value is longer than the first, the two must be apart, even if no two values show it."""
+        with pytest.raises(InvalidSequence, match="it must have a character that cannot be read as a digit"):
+            of(template, maximum=maximum)
+        assert of(template, maximum=9).clash() is None
+
+    def test_no_values_are_tried_in_vain(self) -> None:
+        """Where a character stands between scope and value, nobody looks for examples."""
+        with mock.patch.object(SideBySide, "_clashes", side_effect=AssertionError):
+            assert of("{scope}-{value}").clash() is None
 
     def test_a_width_that_never_overflows(self) -> None:
         """A value of a fixed length may stand beside the scope, and is then read with its zeros."""
