@@ -28,10 +28,10 @@ class Inserts:
         writer = self._writer(template)
         if "period" in writer.template.dates and self._format.period.kind == "never":
             raise InvalidItem(f"{template!r} has {{period}}, which has no meaning without PERIOD.")
-        written_on = day or (writer.dates.day_in(period_name) if period_name else None)
-        if writer.template.dates and written_on is None:
+        day = day or writer.dates.day_in(period_name)
+        if day is None:
             raise InvalidItem(f"{template!r} has a part of the date, which the sequence does not keep: leave it out.")
-        return "".join(writer.texts(value, scope, written_on or ANY_DAY, period_name))
+        return "".join(writer.texts(value, scope, day, period_name))
 
     def sample(self, template: str) -> str:
         """A text of any value. Raises InvalidItem, as `write` does."""

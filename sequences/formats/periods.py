@@ -75,7 +75,7 @@ class Period:
             raise ValueError(f"date is {given!r}; it must be a date, a datetime or None.")
         with suppress(OverflowError):
             day = self._day(given)
-            if 1000 <= day.year <= 9999 and 1000 <= self.fiscal_year(day) <= 9999:
+            if day.year >= 1000 and 1000 <= self.fiscal_year(day) <= 9999:
                 return day
         raise ValueError(f"date is {given}; it must be in the years 1000 to 9999, and so must its fiscal year.")
 

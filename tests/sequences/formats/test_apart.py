@@ -81,6 +81,12 @@ class TestApart:
 
     def test_ranges(self) -> None:
         """One FORMAT with ranges that have no value in both is no clash."""
-        low, high = (Format(template="A-{value}", start=start, maximum=start + 9) for start in (1, 11))
-        assert not may_meet(low, high, "a", "b")
-        assert may_meet(low, Format(template="A-{value}", start=10, maximum=20), "a", "b")
+        low, high, both = (Format(template="A-{value}", start=start, maximum=start + 9) for start in (1, 11, 10))
+        for one, other, meet in ((low, high, False), (low, both, True), (high, both, True)):
+            assert may_meet(one, other, "a", "b") is may_meet(other, one, "b", "a") is meet
+
+    @pytest.mark.parametrize(("scope", "meet"), [("a", False), ("a1", True)])
+    def test_ranges_of_scopes(self, scope: str, meet: bool) -> None:
+        """Ranges tell apart the values of one scope, and not those of two: 1 in "a1" is written as 11 in "a"."""
+        low, high = (Format(template="{scope}{value}", start=start, maximum=start + 8) for start in (1, 11))
+        assert may_meet(low, high, scope, "a") is meet

@@ -20,6 +20,7 @@ from sequences.formats import Clash, Format, Numbered, Parsed
 from sequences.formats.clashes import SideBySide
 from sequences.formats.digits import CROCKFORD
 from sequences.formats.periods import DATE_PARTS, Period
+from sequences.formats.writing import Writer
 
 from .test_periods import periods
 
@@ -573,6 +574,11 @@ class TestTemplates:
             of(template, where="SEQUENCES['invoices']['FORMAT']")
         assert str(error.value).startswith(f"SEQUENCES['invoices']['FORMAT'] is {template!r}; ")
         assert words in str(error.value)
+
+    def test_the_plainest_template(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The value alone is written without looking at anything else."""
+        monkeypatch.setattr(Writer, "texts", mock.Mock(side_effect=AssertionError))
+        assert of("{value}", YEAR).text(42, None, None, "") == "42"
 
     def test_the_longest_template(self) -> None:
         """A template has up to 200 characters."""
