@@ -35,10 +35,10 @@ def copies_in(about: Mapping[str, Any]) -> Copies:
 
     A strongly consistent global table takes no transactions, nor does Alternator. A witness has no copy to write to.
     """
-    arn = str(about.get("TableArn", ""))
+    arn = str(about.get("TableArn"))
     if arn.startswith(ALTERNATOR):
         return Copies(transactions=False, engine="ScyllaDB Alternator")
-    own = arn.split(":")[3] if arn.count(":") > 3 else ""
+    _, _, _, own, *_ = f"{arn}:::".split(":")  # empty for what is no ARN
     replicas = [replica.get("RegionName", "") for replica in about.get("Replicas", ())]
     others = sorted({*replicas} - {own}) or ["others"] * (about.get("GlobalTableVersion") == LEGACY)
     if not others:
