@@ -1,6 +1,7 @@
 """Creating and deleting tables, and telling a table from an earlier one of the same name."""
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -45,7 +46,7 @@ def life_of(
     or one without identity for a second, so that numbers do not wait. Raises TableMissing and NotConfigured.
     """
     lives = client.lives(alias)
-    known, until = lives.by_table.get(table, (None, 0.0))
+    known, until = lives.by_table.get(table, (None, -math.inf))
     if known and not anew and time.monotonic() < until:
         return known
     epoch = lives.epoch
@@ -60,7 +61,7 @@ def life_of(
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
-        life, until = _described(about, f"{client.account(alias)}|{table}", epoch), float("inf")
+        life, until = _described(about, f"{client.account(alias)}|{table}", epoch), math.inf
     lives.by_table[table] = (life, until)
     return life
 
