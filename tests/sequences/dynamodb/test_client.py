@@ -19,7 +19,7 @@ from sequences.dynamodb import client
 from sequences.exceptions import NotConfigured, SequenceUnavailable
 from sequences.strategies import Strategy
 from sequences.testing.callers import at_once
-from tests.sequences.support import wait_until
+from tests.sequences.support import Clock, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +167,35 @@ def test_how_it_sends() -> None:
     assert config["retries"] == {"mode": "standard", "total_max_attempts": 1}
     assert (config["connect_timeout"], config["read_timeout"], config["max_pool_connections"]) == (1.0, 3.0, 64)
     assert config["tcp_keepalive"] is True
+
+
+def test_the_time_for_making(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """What it takes to make the client is taken from the time of the request."""
+    monkeypatch.setattr(client, "time", mock.Mock(monotonic=clock))
+    ours, made = client._Client("default"), mock.Mock()
+
+    def get(seconds: float) -> Any:
+        clock.now += 2
+        return made
+
+    monkeypatch.setattr(ours, "get", get)
+    assert ours.ready(5.0) == (made, 3.0)
+
+
+@pytest.mark.parametrize(("endpoint_url", "arn"), [("https://any.amazonaws.com", "an arn"), ("http://localhost", "")])
+def test_whose_name(monkeypatch: pytest.MonkeyPatch, endpoint_url: str, arn: str) -> None:
+    """STS is asked once, by these credentials and in this Region, and only where the client leads to AWS."""
+    session = mock.Mock()
+    session.client().get_caller_identity.return_value = {"Arn": "an arn"}
+    meta = mock.Mock(endpoint_url=endpoint_url, region_name="eu-west-1")
+    monkeypatch.setattr(client, "shared_client", lambda alias: mock.Mock(meta=meta))
+    monkeypatch.setattr("sequences.dynamodb.configuration.ClientOptions.session", lambda options: session)
+    assert client.caller() == arn
+    if arn:
+        session.client.assert_called_with("sts", region_name="eu-west-1", config=mock.ANY)
+        config = vars(session.client.call_args.kwargs["config"])
+        assert (config["retries"], config["connect_timeout"]) == ({"total_max_attempts": 1}, 1.0)
+        assert config["read_timeout"] == 3.0
 
 
 def test_whose_name_cannot_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
