@@ -164,7 +164,7 @@ class TestBulk:
     def test_a_manager_of_ones_own_stays(self, shop: ModuleType) -> None:
         """Only a model without a manager gets the one that numbers in bulk."""
         plain, managed = model_with(sequence="orders"), model_with(sequence="orders", rows=models.Manager())
-        assert [type(manager) for manager in plain._meta.managers] == [SequenceManager]
+        assert [(type(manager), manager.auto_created) for manager in plain._meta.managers] == [(SequenceManager, True)]
         assert [type(manager) for manager in managed._meta.managers] == [models.Manager]
 
     def test_a_manager_of_ones_own_may_number(self, shop: ModuleType) -> None:
@@ -347,6 +347,7 @@ class TestAfterACrash:
         assert numbers(shop.Bill) == [None, 1, None]
         named = [note.rpartition("Not numbered: ")[2] for note in error.value.__notes__]
         assert named == [f"shop.Bill {first.pk}.", f"shop.Bill {last.pk}."]
+        assert str(error.value).endswith(f"which is empty in row {first.pk}: set it first.")
 
     def test_an_engine_that_is_away_is_not_asked_again(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is wrong for all scopes ends the run at the first of them."""

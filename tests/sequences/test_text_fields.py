@@ -287,12 +287,13 @@ class TestChecks:
         assert problem in message.msg
         assert hint in (message.hint or "")
 
-    def test_texts_of_scopes(self) -> None:
+    @pytest.mark.parametrize(("sequence", "missing"), [("orders", "{scope}"), ("plain", "{scope} and no {period}")])
+    def test_texts_of_scopes(self, sequence: str, missing: str) -> None:
         """A FORMAT that does not tell scopes apart cannot have unique texts."""
-        columns = {"place": models.TextField(), "number": SequenceField(sequence="orders", scope="place")}
+        columns = {"place": models.TextField(), "number": SequenceField(sequence=sequence, scope="place")}
         messages = found(**columns, text=SequenceTextField(of="number"))
         assert [message.msg for message in messages if message.id == "sequences.E107"] == [
-            "Two rows may have the same text: the FORMAT of 'orders' has no {scope}."
+            f"Two rows may have the same text: the FORMAT of {sequence!r} has no {missing}."
         ]
         assert "sequences.E107" not in [
             message.id for message in found(**columns, text=SequenceTextField(of="number", unique=False))

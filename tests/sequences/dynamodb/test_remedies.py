@@ -40,6 +40,22 @@ def test_which_tables(request_: dict[str, object], tables: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("The provided key element does not match the schema", "The table has other keys than the settings say"),
+        ("Type mismatch for Index Key", "An attribute is a key of an index"),
+        ("empty string value. IndexName: by_day, IndexKey: day", "An attribute is a key of an index"),
+        ("Item Size has exceeded the maximum", "An item has at most 400 KB"),
+    ],
+)
+def test_which_remedy(said: str, remedy: str) -> None:
+    """What the engine says leads to the remedy."""
+    error = StorageRefused(said)
+    complete(error, "", {"TableName": "orders"})
+    assert f"{error}".startswith(f"{said}. The request is for orders. {remedy}")
+
+
 def test_no_remedy() -> None:
     """Without a sequence and a remedy it ends after the table."""
     error = StorageRefused("Nobody knows why")
