@@ -65,8 +65,9 @@ def test_how_callers_wait() -> None:
     making._running = running = mock.Mock()
 
     def another_makes_it(timeout: float) -> bool:
-        making.made = making.made or (mock.Mock() if running.acquire.call_count == 2 else None)
-        return running.acquire.call_count == 2
+        is_made = len(running.acquire.call_args_list) == 2
+        making.made = mock.Mock() if is_made else None
+        return is_made
 
     running.acquire.side_effect = another_makes_it
     making.wait(30.0)
