@@ -75,7 +75,7 @@ class SideBySide:
         return next((clash for short in samples for clash in self._clashes(short)), None)
 
     def _between(self, value: int) -> str:
-        return "".join(self._writer.sample(value, "A")[self._all][1:-1])
+        return "".join(self._writer.sample(value, None)[self._all][1:-1])
 
     def _row(self, *texts: str) -> str:
         """Texts between the scope and the end of the value, in the order in which they stand."""
@@ -111,7 +111,7 @@ class SideBySide:
 
     def _value_of(self, digits: str) -> int | None:
         """The value that is written with these digits; None if there is none."""
-        if not set(digits) <= set(self._digits.alphabet):
+        if set(digits) - set(self._digits.alphabet):
             return None
         value = self._digits.read(digits)
         return value if value in self._values and self._digits.write(value) == digits else None

@@ -45,7 +45,7 @@ class Dates:
     def day_of(self, digits: Mapping[str, str]) -> date | None:
         """A day on which each field has these digits; None if there is none."""
         wanted = "".join(digits[field] for field in self.fields)  # each has digits of a fixed number
-        return next((day for day in _candidates(digits) if digits_in("".join(self.texts(day))) == wanted), None)
+        return next((day for day in _candidates(digits) if "".join(map(digits_in, self.texts(day))) == wanted), None)
 
     @cached_property
     def alike(self) -> tuple[date, date] | None:
@@ -57,7 +57,7 @@ class Dates:
         if self.period.kind == "never" or "period" in self.fields:
             return None
         first: dict[tuple[str, ...], date] = {}
-        for day in _days(date(_CYCLE.start, 1, 1), date(_CYCLE.stop, 1, 1)):
+        for day in _candidates({}):
             earlier = first.setdefault(self.texts(day), day)
             if self.period.name(earlier) != self.period.name(day):
                 return earlier, day

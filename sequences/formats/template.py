@@ -55,8 +55,8 @@ class Template:
 
     @cached_property
     def specs(self) -> Mapping[str, str]:
-        """The spec of each field."""
-        return {piece.field: piece.spec for piece in self.pieces if piece.field}
+        """The spec of each field; literal texts have none."""
+        return {piece.field: piece.spec for piece in self.pieces}
 
     @cached_property
     def digits(self) -> Digits:

@@ -456,7 +456,10 @@ class TestClashes:
             ("{scope}{value:03d}", NEVER, ("A1001", (1001, "A", ""), (1, "A1", ""))),
             ("{value:03d}{scope}", NEVER, ("1001A", (1001, "A", ""), (100, "1A", ""))),
             ("{value:02d}{scope}", NEVER, ("101A", (101, "A", ""), (10, "1A", ""))),
+            ("{scope}{value}/", NEVER, ("A11/", (11, "A", ""), (1, "A1", ""))),
             ("{scope}11{value}", NEVER, ("A1111", (11, "A", ""), (1, "A1", ""))),
+            ("{scope}121{value}", NEVER, ("A121211", (211, "A", ""), (1, "A12", ""))),
+            ("{value}121{scope}", NEVER, ("112121A", (112, "A", ""), (1, "21A", ""))),
             ("{value}12{scope}", NEVER, ("11212A", (112, "A", ""), (1, "12A", ""))),
             ("{scope}0{value}", NEVER, ("A0101", (101, "A", ""), (1, "A01", ""))),
             ("{scope}{year}{month}{value}", NEVER, ("A2026032026031", (2026031, "A", ""), (1, "A202603", ""))),
@@ -492,11 +495,14 @@ class TestClashes:
         clash = of("{value:03d}{scope}", start=3, step=7).clash()
         assert clash == Clash("1011A", Numbered(1011, "A", ""), Numbered(101, "1A", ""))
 
-    @pytest.mark.parametrize(("template", "maximum"), [("{scope}{value}", 10), ("{scope}2{value}", 20)])
-    def test_without_an_example(self, template: str, maximum: int) -> None:
+    @pytest.mark.parametrize(
+        ("template", "start", "maximum"),
+        [("{scope}{value}", 1, 10), ("{scope}2{value}", 1, 20), ("{value:03d}{scope}", 500, 1200)],
+    )
+    def test_without_an_example(self, template: str, start: int, maximum: int) -> None:
         """Where the last value is longer than the first, the two must be apart, even if no two values show it."""
         with pytest.raises(InvalidSequence, match="it must have a character that cannot be read as a digit"):
-            of(template, maximum=maximum)
+            of(template, start=start, maximum=maximum)
         assert of(template, maximum=9).clash() is None
 
     def test_no_values_are_tried_in_vain(self) -> None:
@@ -542,13 +548,13 @@ class TestTemplates:
             ("{value}" + "x" * 194, "a text of up to 200 characters"),
             ("{value", "a brace itself is written twice"),
             ("{value}}", "a brace itself is written twice"),
-            ("INV-", "must have {value}"),
+            ("INV-", "must have {value}."),
             ("{value}{}", "unknown field {}; known are value, scope, period, year"),
             ("{value}{hour}", "unknown field {hour}"),
             ("{value.real}", "unknown field {value.real}"),
             ("{value}{value:03d}", "must have {value} once"),
             ("{value}{year}{year}", "must have {year} once"),
-            ("{value:6d}", "{value:6d} must be {value}, or with a width {value:06d}"),
+            ("{value:6d}", "must be {value}, or with a width {value:06d}, {value:crockford} or {value:06crockford}."),
             ("{value:00d}", "{value:00d} must be"),
             ("{value:>6}", "{value:>6} must be"),
             ("{value!r}", "{value:!r} must be"),
@@ -559,8 +565,8 @@ class TestTemplates:
             ("{value}{check:mod97}", "must be {check:luhn} or {check:damm}"),
             ("{check:luhn}{value}", "must stand after the value"),
             ("{value}{check:luhn}{year}", "must stand after the value and the parts of the date"),
-            ("{value:crockford}{check:damm}", "{check:luhn} can check Crockford's"),
-            ("{period}-{value}", "{period} has no meaning without PERIOD"),
+            ("{value:crockford}{check:damm}", "{check:luhn} can check Crockford's."),
+            ("{period}-{value}", "{period} has no meaning without PERIOD."),
             ("\uff21{value}", "form NFKC has it, 'A'"),
             ("{value}\n", "must be printable"),
             ("{scope} {value}", "between {scope} and {value}"),
@@ -581,7 +587,8 @@ class TestTemplates:
         assert of("{value}", YEAR).text(42, None, None, "") == "42"
 
     def test_the_longest_template(self) -> None:
-        """A template has up to 200 characters."""
+        """A template has up to 200 characters, and a value up to 38 digits."""
+        assert of("{value:038d}").width == 38
         assert written(of("{value}" + "x" * 193), 7) == "7" + "x" * 193
 
     def test_scope_and_literal_after_the_check_digit(self) -> None:
