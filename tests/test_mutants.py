@@ -83,6 +83,7 @@ LEFT_ALONE = [
     "__all__ = ['a']",
     "__version__ = '1.2'",
     "V = TypeVar('V')",
+    "a = cast('b', c)",
     "a: Literal['b']",
     "a = zip(b, strict=True)",
     "a = field(repr=False)",

@@ -124,6 +124,8 @@ class _Tree:
                 below = value if isinstance(value, list) else [value]
                 if id(node) in self._raised:
                     below = [child for child in below if not _is_text(child)]
+                if isinstance(node, ast.Call) and field == "args" and ast.unparse(node.func) == "cast":
+                    below = below[1:]  # the first is a type
                 yield from (child for child in below if isinstance(child, ast.AST) and not _is_left_alone(child))
 
     def _start(self, node: ast.expr | ast.stmt) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from ..exceptions import InvalidScope, InvalidToken, OperationNotSupported
 
@@ -66,6 +66,4 @@ def reserving(strategy: Strategy) -> CounterStrategy:
             f"The sequence {strategy.alias!r} ({type(strategy).__name__}) hands out a value only together with its "
             "item: use put_next."
         )
-    taking: Any = strategy
-    reserves: CounterStrategy = taking
-    return reserves
+    return cast("CounterStrategy", strategy)
