@@ -285,14 +285,14 @@ class TestReasons:
         assert isinstance(ours, StorageError)
         assert is_throttled(ours) is throttled
 
-    def test_on_the_engine(self, tables: str) -> None:
+    def test_on_the_engine(self, configured: str, scope: str) -> None:
         """The engine's own answer is read the same way: only the second action's item was there."""
-        table = dynamodb.table_name("tickets")
+        table = dynamodb.table_name("sequence_items")
 
         def put(number: int) -> dict[str, Any]:
             return {
                 "TableName": table,
-                "Item": {"pk": {"S": "p"}, "sk": {"N": str(number)}, "token": {"S": f"t{number}"}},
+                "Item": {"pk": {"S": scope}, "sk": {"N": str(number)}, "token": {"S": f"t{number}"}},
                 "ConditionExpression": "attribute_not_exists(pk)",
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             }
@@ -301,7 +301,7 @@ class TestReasons:
         with pytest.raises(WriteCancelled) as caught:
             dynamodb.call("transact_write_items", {"TransactItems": [{"Put": put(n)} for n in (1, 2, 3)]})
         assert [reason.code for reason in caught.value.reasons] == ["None", "ConditionalCheckFailed", "None"]
-        assert caught.value.reasons[1].old == {"pk": "p", "sk": 2, "token": "t2"}
+        assert caught.value.reasons[1].old == {"pk": scope, "sk": 2, "token": "t2"}
 
 
 PAGES = (300, 301, 304, 307, 400, 403, 404, 413)
