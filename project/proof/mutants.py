@@ -147,8 +147,9 @@ class Copy:
         environment = f"PYTHONDONTWRITEBYTECODE=1 TMPDIR={tempfile.mkdtemp(dir=folder)}"
         # The project's options are left out: with --strict-config pytest refuses to run without its cache, and every
         # mutant would look killed.
-        slow = ("-p", "no:cacheprovider", "-p", "no:schemathesis")  # to import the latter takes longer than most tests
-        pytest = ("-m", "pytest", "-x", "-q", *slow, "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
+        # Tests keep their order: those first that run little else. Schemathesis takes long to import.
+        without = (f"-pno:{plugin}" for plugin in ("cacheprovider", "randomly", "schemathesis"))
+        pytest = ("-m", "pytest", "-x", "-q", *without, "-o", "addopts=", f"--timeout={SECONDS_A_TEST}")
         enter = f'cd "$0" && exec env {environment} "$@"'
         self._command = ["/bin/sh", "-c", enter, str(self._tree), sys.executable, *pytest]
         compile_all = enter.replace("PYTHONDONTWRITEBYTECODE=1", "-u PYTHONDONTWRITEBYTECODE")
