@@ -55,6 +55,7 @@ CHANGES = [
 ]
 STATEMENTS = [
     ("return a", {"return None"}),
+    ("return False", {"return True"}),
     ("return", {"pass"}),
     ("raise Wrong('text') from a", {"pass"}),
     ("raise ValueError(f'--a is {b}')", {"pass"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 from unittest import mock
@@ -131,6 +132,17 @@ def test_an_engine_that_is_away(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     assert first.trouble == said.replace("the figures of orders cannot be read: ", "The scopes cannot be read. ")
     assert [(figures.trouble, figures.away) for figures in others] == [("Not asked, as for orders.", True)] * 2
     assert (first.away, first.strategy) == (True, strategies["orders"])
+
+
+def test_those_of_an_unknown_month(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scope whose last 30 days are unknown comes after one that has given a number in them."""
+    rates = Rates(hour=None, day=None, month=None, days=[], last_at=AT, since=None, approximate=False)
+    unknown, one = (
+        ScopeFigures(counter=mock.Mock(), rates=replace(rates, month=month), usage=Usage(share=0.0, ends_on=None))
+        for month in (None, 1)
+    )
+    monkeypatch.setattr(module, "scope_figures", lambda strategy, counters: [unknown, one])
+    assert module._most_used(strategies["orders"], [], None) == [one, unknown]
 
 
 def test_scopes_without_numbers() -> None:

@@ -1,5 +1,6 @@
 """Heavy calls: what each counts, and how many of a caller are under way at once."""
 
+from collections import Counter
 from collections.abc import Iterator
 from unittest.mock import Mock
 from uuid import uuid4
@@ -154,3 +155,23 @@ def test_a_call_that_fails_is_over(program: APIClient) -> None:
     """Errors leave nothing behind."""
     assert [program.get(f"{LIST}?nothing=x").status_code for _ in range(5)] == [400] * 5
     assert [program.get(EXPORT.replace("ABC", "NONE")).status_code for _ in range(5)] == [404] * 5
+
+
+def test_one_changes_the_counts_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is under way is counted under a lock, also at the end: a lost count would keep its caller out for ever."""
+    locked = []
+
+    class Counts(Counter[str]):
+        def __setitem__(self, caller: str, count: int) -> None:
+            locked.append(heavy._lock.locked())
+            super().__setitem__(caller, count)
+
+        def __delitem__(self, caller: str) -> None:
+            locked.append(heavy._lock.locked())
+            super().__delitem__(caller)
+
+    monkeypatch.setattr(heavy, "_under_way", Counts())
+    assert heavy.begin(RequestFactory().get("/"), "ana")
+    heavy._end("ana")
+    assert locked == [True, True, True]
+    assert not heavy._under_way
