@@ -290,6 +290,11 @@ class TestCreate:
         assert found == sorted(found)
         assert {f"{scope}a", f"{scope}b", f"{scope}c"} <= set(found)
 
+    def test_the_length_of_a_page(self, wire: Wire) -> None:
+        """A page has 100 scopes, if nothing else is said."""
+        series.page("by-put")
+        assert wire.sent[-1].body["Limit"] == 100
+
     def test_without_a_scope(self) -> None:
         """The sequence without scope has lines, too, where its texts are apart from those of all scopes."""
         assert series.lines_of("optimistic", None).lines == ()

@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from sequences.dynamodb import client
 from sequences.testing import plugin
 from sequences.testing.engines import ENGINE_MISSING
 
@@ -118,3 +119,15 @@ def test_a_request_that_is_refused(request_: dict[str, str] | None, what: str) -
     """The failure names the operation, and the table if there is one."""
     with pytest.raises(plugin.NoEngineAskedFor, match=f"^{what}: nothing was sent, as no engine was asked for here"):
         plugin._refuse("PutItem", request_)
+
+
+@pytest.mark.real_dynamodb
+def test_the_mark() -> None:
+    """A test with it makes the clients of the environment; nothing stands before them."""
+    assert client._clients == {}
+    assert type(client._clients) is dict
+
+
+def test_without_the_mark() -> None:
+    """Each client of a test refuses what it is asked, until the test has an engine."""
+    assert type(client._clients) is not dict
