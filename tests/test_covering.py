@@ -58,6 +58,20 @@ class TestChoosing:
         monkeypatch.setattr(covering, "MOST_OF_MODULE", 0)
         assert Covering(folder).tests_of("sequences/two.py", 1)[0] == SECOND
 
+    def test_what_runs_once_for_many_tests(self, folder: Path) -> None:
+        """All tests of the file that is named after the module count, also those that run nothing of it."""
+        unseen = f"{SECOND}_b"
+        measured = {"tests": [FIRST, SECOND, unseen], "lines": {"sequences/two.py": {SECOND: [1]}}}
+        (folder / f"{BEGAN}-2.json").write_text(json.dumps(measured))
+        assert Covering(folder).tests_of("sequences/two.py", 1) == (SECOND, unseen)
+
+    def test_the_next_line(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Those come first for which a condition holds, although they run more of other modules."""
+        lines = {MODULE: {FIRST: [7], SECOND: [7, 8]}, OTHER: {SECOND: [1, 2, 3, 4]}}
+        (folder / f"{BEGAN}-1.json").write_text(json.dumps({"tests": [FIRST, SECOND], "lines": lines}))
+        monkeypatch.setattr(covering, "MOST_OF_MODULE", 1)
+        assert Covering(folder).tests_of(MODULE, 7) == (SECOND, FIRST)
+
     def test_files_take_turns(self, folder: Path) -> None:
         """The best test of each file comes before the second of any."""
         tests = [f"{FIRST}{number}" for number in range(2)] + [SECOND]

@@ -111,15 +111,23 @@ class Covering:
     def tests_of(self, file: str, line: int) -> tuple[str, ...]:
         """Those of the file that is named after the module, and those that run the line, and some of its module.
 
-        Of those that run the line, each test file has its turn with the one that runs least else. Some of the module
-        may run it where coverage.py does not see it, as in another process, or at the import.
+        Of those that run the line, each test file has its turn with the one that runs least else; where the line may
+        be a condition, first those that go on to the next line. Some of the module may run it where coverage.py does
+        not see it, as in another process, at the import, or once for many tests.
         """
         lines = self._lines[file]
         every = set[str]().union(*lines.values())
+        named = {test.partition("::")[0] for test in every if f"/test_{Path(file).stem}.py::" in test}
         focused = sorted(every, key=lambda test: (-self._ran[test][file] / self._ran[test].total(), test))
-        running = _in_turn([test for test in focused if test in lines[line] | lines[0]])
-        named = [test for test in focused if f"/test_{Path(file).stem}.py::" in test]
-        chosen = dict.fromkeys(named[:MOST_OF_LINE] + running[:MOST_OF_LINE] + focused[:MOST_OF_MODULE])
+        running = _in_turn(test for test in focused if test in lines[line] | lines[0])
+        going_on = [test for test in running if test in lines[line + 1]]
+        ours = [*focused, *sorted(self._tests - every)]
+        chosen = dict.fromkeys(
+            [test for test in ours if test.partition("::")[0] in named][:MOST_OF_LINE]
+            + going_on[:MOST_OF_MODULE]
+            + running[:MOST_OF_LINE]
+            + focused[:MOST_OF_MODULE]
+        )
         return tuple(chain(*_by_file(chosen).values()))
 
 
