@@ -180,7 +180,7 @@ class _Tree:
             yield "string", end, end, ' b"~"' if is_bytes else ' "~"'
 
     def _statements(self, node: ast.AST) -> Iterator[Change]:
-        """A statement is removed, or a function returns None; but not instead of False, which is asked for its truth."""
+        """A statement is removed, or a function returns None, but not in place of False: callers ask for its truth."""
         match node:
             case ast.Return(value=ast.expr() as value) if ast.unparse(value) not in {"None", "False"}:
                 yield self._instead("return None", value, "None")

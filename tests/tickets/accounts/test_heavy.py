@@ -166,7 +166,7 @@ def test_one_changes_the_counts_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
             locked.append(heavy._lock.locked())
             super().__setitem__(caller, count)
 
-        def __delitem__(self, caller: str) -> None:
+        def __delitem__(self, caller: object) -> None:
             locked.append(heavy._lock.locked())
             super().__delitem__(caller)
 
