@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.contrib.messages.storage.fallback import FallbackStorage
 from django.core.exceptions import FieldDoesNotExist
@@ -181,6 +182,10 @@ class TestIssue:
     def test_a_method_of_ones_own(self, shop: ModuleType) -> None:
         """A model that has a method of this name keeps it."""
         assert model_with(sequence="bills", assign="manual", issue_number="mine").issue_number == "mine"
+
+    def test_a_model_without_drafts(self) -> None:
+        """It has no such method."""
+        assert not hasattr(User, "issue_number")
 
 
 class TestMany:

@@ -747,6 +747,11 @@ class TestAudit:
         """The list is empty, and ends."""
         assert timeline.list_scopes(None, 5) == ([], None)
 
+    def test_the_last_page(self, ticket: Ticket) -> None:
+        """The page of the last ticket of the last project has no cursor."""
+        comment()
+        assert timeline.list_scopes(None, 100) == (["ABC#1"], None)
+
     def test_the_sequence_lists_the_timelines(self, ticket: Ticket, xyz: Project) -> None:
         """Every ticket that was changed has a timeline, under its first place, whatever the size of the pages."""
         for number in range(4):

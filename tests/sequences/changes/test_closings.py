@@ -406,8 +406,9 @@ class TestRefused:
             close("plain", "2025", **SIGNED)
         with pytest.raises(OperationNotSupported, match=r"has no counters, .* or take TransactionalCounter"):
             close("tail", "2025", **SIGNED)
-        with pytest.raises(InvalidPeriod):
+        with tapped() as wire, pytest.raises(InvalidPeriod):
             close("invoices", "2025-01", **SIGNED)
+        assert wire.sent == []
 
     def test_without_who_and_why(self) -> None:
         """As every guarded change."""
