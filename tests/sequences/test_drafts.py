@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.contrib.messages.storage.fallback import FallbackStorage
 from django.core.exceptions import FieldDoesNotExist
@@ -183,9 +182,9 @@ class TestIssue:
         """A model that has a method of this name keeps it."""
         assert model_with(sequence="bills", assign="manual", issue_number="mine").issue_number == "mine"
 
-    def test_a_model_without_drafts(self) -> None:
+    def test_a_model_without_drafts(self, shop: ModuleType) -> None:
         """It has no such method."""
-        assert not hasattr(User, "issue_number")
+        assert not hasattr(shop.Receipt, "issue_number")
 
 
 class TestMany:
