@@ -27,11 +27,9 @@ RESULT = AuditResult(
     last_value=9,
     findings=("a", "b", "c"),
 )
-OTHER = AuditResult(
-    sequence="letters",
+OTHER = replace(
+    RESULT,
     scope="B",
-    period="2026",
-    by="ada",
     at=AT + timedelta(seconds=1),
     seconds=0.5,
     stored=50,

@@ -11,19 +11,9 @@ from pytest_django import Settings
 from sequences.exceptions import InvalidSequence
 from sequences.registry import parse_config
 from sequences.rows.places import Places, item_layout, places_of, sort_key_of
+from sequences.strategies import Strategy
 
-OPTIONS: dict[str, Any] = {
-    "key_names": ("pk", "sk"),
-    "key_types": None,
-    "value_in": "sort_key",
-    "value_name": "value",
-    "token_name": "token",
-    "text_name": None,
-    "sort_key": None,
-    "partition": "{sequence}#{scope}",
-    "marker_table": None,
-    "history_table": None,
-}
+OPTIONS = {name: option.default for name, option in Strategy.options.items()}
 
 
 def places(**options: Any) -> Places:
