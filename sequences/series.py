@@ -102,7 +102,7 @@ def preview(sequence: str, scope: str | None, line: Line, *, place: int | None =
     """
     texts: list[str] = []
     build = _added(line) if place is None else _put_at(place, line)
-    request = ChangeRequest(KIND, by=KIND, reason=KIND, dry_run=True)  # nobody signs what is not written
+    request = ChangeRequest(KIND, "preview", "preview", dry_run=True)  # nobody signs what is not written
     _changed(sequence, scope, build, request, lambda new: texts.extend(new.texts(count)))
     return texts
 

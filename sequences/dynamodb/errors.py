@@ -269,7 +269,7 @@ def is_about_keys(error: StorageRefused) -> bool:
 def complete(error: StorageRefused, sequence: str, request: Mapping[str, Any]) -> None:
     """Let the error of an invalid request say the sequence, the tables, and what to do."""
     of = f"of the sequence {sequence!r} " if sequence else ""
-    said = f"{error}".removesuffix(".")
+    said = f"{error}".rstrip(".")
     remedy = next((remedy for pattern, remedy in _REMEDIES.items() if pattern.search(said)), "")
     error.args = (f"{said}. The request {of}is for {', '.join(dict.fromkeys(_tables(request)))}. {remedy}".rstrip(),)
 

@@ -58,7 +58,7 @@ def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.cl
     whole = begin + int(headers["content-length"])
     while len(received) < whole:
         received += _some(receive)
-    reusable = len(received) == whole and str(headers.get("connection")).lower() != "close"
+    reusable = len(received) == whole and headers.get("connection", "").lower() != "close"
     return Answer(status, headers, bytes(received[begin:whole]), reusable)
 
 
@@ -71,17 +71,18 @@ def _some(receive: Callable[[int], bytes]) -> bytes:
 
 def _head(received: bytearray) -> tuple[int, dict[str, str], int] | None:
     """The status, the headers in lower case, and where the body begins; None for what only http.client can judge."""
-    text, end, _ = received.partition(_END)
-    first, *lines = text.decode(_CODE).split("\r\n")
+    end = received.find(_END)
+    if end < 0:
+        return None
+    first, *lines = received[:end].decode(_CODE).split("\r\n")
     status, fields = _STATUS.match(first), [line.partition(":") for line in lines]
     headers = {name.lower(): value.strip() for name, _, value in fields}
     plain = (
-        end
-        and all(name and name == name.strip() for name, _, _ in fields)
-        and str(headers.get("content-length")).isdecimal()
+        all(name and name == name.strip() for name, _, _ in fields)
+        and headers.get("content-length", "").isdecimal()
         and "transfer-encoding" not in headers
     )
-    return (int(status[1]), headers, len(text) + len(end)) if status and plain else None
+    return (int(status[1]), headers, end + len(_END)) if status and plain else None
 
 
 def _by_http_client(response: http.client.HTTPResponse) -> Answer:

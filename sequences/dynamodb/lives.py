@@ -35,7 +35,7 @@ def copies_in(about: Mapping[str, Any]) -> Copies:
 
     A strongly consistent global table takes no transactions, nor does Alternator. A witness has no copy to write to.
     """
-    arn = str(about.get("TableArn"))
+    arn = str(about.get("TableArn", ""))
     if arn.startswith(ALTERNATOR):
         return Copies(transactions=False, engine="ScyllaDB Alternator")
     _, _, _, own, *_ = f"{arn}:::".split(":")  # empty for what is no ARN

@@ -36,7 +36,7 @@ class Evidence:
     def note(self, scope: Scope, value: int) -> None:
         """Remember a value that was handed out, and is confirmed. Those of another Region do not count."""
         own = self._own.get(scope)
-        if (own is not None and value <= own) or self._numbers.is_of_others(value):
+        if (own is not None and value <= own) or (self._numbers.others and self._numbers.is_of_others(value)):
             return
         self._own.put(scope, value)
         if name := self._name(scope):

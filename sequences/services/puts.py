@@ -136,7 +136,7 @@ def store(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[PutReques
 
     After a write gave up on a request, the other writes are not tried.
     """
-    for part in strategy.item_writer.parts(pendings):
+    for part in [pendings] if len(pendings) == 1 else strategy.item_writer.parts(pendings):
         try:
             strategy.put(scope, part, deadline)
         except GaveUp as early:  # while looking up a marker

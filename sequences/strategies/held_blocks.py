@@ -130,12 +130,11 @@ class HeldBlocks:
         return unused
 
     def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
-        given = False
         try:
-            given = since is not None and self.given_back.give(scope, ranges, since, deadline)
+            return since is not None and self.given_back.give(scope, ranges, since, deadline)
         except SequenceError as error:
             logger.debug("sequence %s: cannot give back: %s", self._counter.alias, error)
-        return given
+            return False
 
     def held(self, scope: Scope) -> int:
         """How many reserved values of a scope are served from memory."""

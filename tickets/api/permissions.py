@@ -35,7 +35,7 @@ class Door(IsAuthenticated):
             raise Undeclared
         key = view.kwargs.get("key")
         other = needs.get("GET", None if key is None else Action.READ)
-        admit(request.user, needs.get(str(request.method), other), key)
+        admit(request.user, needs.get(request.method or "", other), key)
         return True
 
 
