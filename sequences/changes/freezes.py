@@ -163,7 +163,7 @@ def frozen_counter(seen: ScopeSnapshot, note: ChangeNote, about: Mapping[str, An
     stays = {name: seen.row.get(name) for name in ("last_value", "highest")} if at_rest else {}
     return seen.change(
         unchanged={"frozen": None, "thawed": seen.row.get("thawed"), **stays},
-        at_least={} if at_rest or seen.state.last_value is None else {"last_value": seen.state.last_value},
+        at_least={} if at_rest else {"last_value": seen.state.last_value},
         sets={
             "frozen": {**about, **({"highest": seen.state.highest} if went_back else {})},
             "highest": LARGEST,

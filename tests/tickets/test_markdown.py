@@ -236,6 +236,12 @@ def test_tables_of_a_page_have_bounded_cells() -> None:
     assert Read(html).text.count("x") == 2_000
 
 
+@pytest.mark.parametrize(("head", "rows"), [("a|b\n-|-\n", 2_500), ("a|b|c\n-|-|-\n", 1_666)])
+def test_the_most_rows(head: str, rows: int) -> None:
+    """A table has as many whole rows as fit into 5,000 cells."""
+    assert html_of(head + "x\n" * 2_600).count("<tr>") == 1 + rows
+
+
 def test_cells_are_counted_wherever_a_table_begins() -> None:
     """A table takes its own cells of what a page may have, and not those of the lines before it."""
     table = "|" + "a|" * 10 + "\n|" + "-|" * 10 + "\n" + "x\n" * 10

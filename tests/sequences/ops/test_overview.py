@@ -89,6 +89,14 @@ def test_the_present_period() -> None:
     assert (every.period, len(every.scopes)) == ("", 2)
 
 
+def test_lines_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scopes of today's period are listed: that list says what is wrong."""
+    book = mock.Mock()
+    book.rows.has_own_periods.side_effect = SequenceUnavailable("No answer.", attempts=1, seconds=1.0)
+    monkeypatch.setattr(strategies, "lines", lambda alias: book)
+    assert present_period(strategies["yearly"]) == f"{datetime.now(UTC):%Y}"
+
+
 def test_a_budget_for_each_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some scopes of some sequences are read, and a few of them shown."""
     monkeypatch.setattr(module, "FIRST_SCOPES", 2)
