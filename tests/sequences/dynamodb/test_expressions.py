@@ -111,6 +111,12 @@ class TestItems:
         assert request["ReturnConsumedCapacity"] == "TOTAL"
 
 
+def test_the_bounds_of_a_change() -> None:
+    """A value may be the least that it must be; it may not be the one that it must be below."""
+    change = expressions.change_row("items", KEY, unchanged={}, sets={"a": 1}, at_least={"low": 1}, below={"high": 9})
+    assert change["ConditionExpression"] == "#low >= :least_0 AND #high < :below_0"
+
+
 class TestKeys:
     def test_numbers(self) -> None:
         """A number is a sort key of type N, and read back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -116,7 +117,7 @@ class TestCommand:
         found, problem = told()
         row = found[f"sequence {name}", "scope 'A'"]
         assert row["verdict"] == "careful"
-        assert row["found"].startswith("frozen by ann since ")
+        assert re.fullmatch(r"frozen by ann since [-+:\dT]+: a test", row["found"])
         assert problem == ""
         run(row["remedy"])
         assert put_next(name, {}, scope="A").value in (2, 3)

@@ -719,6 +719,13 @@ class TestLists:
         told = [advance_to(strategy, scope, start + more) for more in (4, 2, 4, 5)]
         assert told == [start + more for more in (4, 4, 4, 5)]
 
+    def test_advancing_to_the_last_of_all_values(self, scope: str) -> None:
+        """The maximum can be reached, and no value above it."""
+        strategy = make("atomic", MAXIMUM=10_000)
+        assert advance_to(strategy, scope, 10_000) == 10_000
+        with pytest.raises(SequenceExhausted):
+            advance_to(strategy, scope, 10_001)
+
     def test_a_broken_counter_is_listed(self, scope: str) -> None:
         """A counter that somebody has set to what is no number does not hide the others."""
         put_some("atomic", scope, 1)

@@ -102,6 +102,16 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
     return Threads(monkeypatch)
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_watch_needs_a_history(
+    allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, apart: bool
+) -> None:
+    """Blocks are watched as soon as there are any, if changes are written where they can be read."""
+    monkeypatch.setattr(history.History, "is_apart", apart)
+    get_next_value("block", scope=scope)
+    assert allocator._watch.runs is apart
+
+
 class TestLooks:
     def test_a_freeze(self, allocator: BlockAllocator, scope: str) -> None:
         """After the next look no value of a scope is served that another process has frozen."""
