@@ -135,7 +135,7 @@ class Connection(SendingConnection):
     def look(self, now: float) -> None:
         """Refuse a request that is not whole in time, and close a connection whose client does not read or close it."""
         self.look_at_sending(now)
-        if 0 < self._drops_until < now:
+        if self._drops_until and self._drops_until < now:
             self.handle_close()
         elif self.request and now > self.request.deadline and not self.requests:
             with self.requests_lock:

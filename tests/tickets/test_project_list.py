@@ -10,6 +10,7 @@ from django.test import Client
 from tests.tickets.test_pages import text_of
 from tests.tickets.test_services import requests_from_now
 from tickets import project_services, selectors, services
+from tickets.exceptions import InvalidInput
 from tickets.project_views import PROJECTS_A_PAGE
 from tickets.types import Project, Ticket, TicketKey
 
@@ -95,6 +96,14 @@ def test_a_search_goes_both_ways(many: None, limit: int, seen_by: str | None) ->
         cursor = again[-1].next_cursor
     after = [project.key for page in again for project in page.results]
     assert after == (wanted[len(back[-1].results) :] if back else [])
+
+
+def test_a_page_belongs_to_its_search(many: None) -> None:
+    """The next page of one search is no page of another, nor of the whole list."""
+    cursor = selectors.list_projects(text="1", limit=1).next_cursor
+    for other in ("2", None):
+        with pytest.raises(InvalidInput):
+            selectors.list_projects(text=other, limit=1, cursor=cursor)
 
 
 def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,6 +217,13 @@ class TestToGapless:
         assert told(finish_switch(NAME, dry_run=True, **WHO)) == [(SCOPE, None, 1), (None, None, None)]
         assert put(process("AtomicCounter"), SCOPE) == 2
 
+    def test_begun_by_a_new_process(self, now: Now) -> None:
+        """A process that was started with the new settings may begin it, too."""
+        put(now("AtomicCounter"), SCOPE)
+        now(GAPLESS)
+        assert told(switch(NAME, to=GAPLESS, **WHO)) == [(None, None, None), (SCOPE, 1, 1)]
+        assert [put(each, SCOPE) for each in (strategies[NAME], process("AtomicCounter"))] == [2, 3]
+
 
 class TestToFast:
     @pytest.mark.parametrize("fast", FAST)

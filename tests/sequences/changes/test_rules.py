@@ -165,7 +165,9 @@ class TestRefused:
         last = [put() for _ in range(3)][-1]
         become(former["STRATEGY"], former["OPTIONS"], **_keys(former))
         assert (changed_settings("orders")[0].verdict is UNSOUND) is ("START" not in former)
-        adopt("orders", scope=SCOPES, **WHO)
+        rehearsed = adopt("orders", scope=SCOPES, **WHO, dry_run=True)
+        made = adopt("orders", scope=SCOPES, **WHO)
+        assert [(one.scope, one.after) for one in rehearsed] == [(one.scope, one.after) for one in made]
         assert put() > last
         assert new.rules.enforced
 
@@ -491,16 +493,17 @@ class TestAdopt:
         assert [*before, put("a"), put("b")] == [1, 2, 1, 3, 2]
         assert audit(strategies["orders"], "a").unexplained == 0
 
-    def test_a_frozen_scope(self, become: Become) -> None:
-        """A scope that somebody has frozen is not opened by the way."""
-        become(ATOMIC)
+    @pytest.mark.parametrize("present", [(ATOMIC, {"counter_table": "more_counters"}), (TRANSACTIONAL, {})])
+    def test_a_frozen_scope(self, become: Become, present: tuple[str, dict[str, str]]) -> None:
+        """A scope that somebody has frozen is not opened by the way, whether its counter moves or stays."""
+        become(BLOCK)
         get_next_value("orders")
         freeze("orders", **WHO)
-        become(ATOMIC, {"counter_table": "more_counters"})
+        become(*present)
         with pytest.raises(SequenceFrozen, match="by ana"):
             adopt("orders", **WHO)
         with pytest.raises(RulesChanged):
-            get_next_value("orders")
+            put_next("orders", {})
 
     def test_it_may_be_repeated(self, become: Become, monkeypatch: pytest.MonkeyPatch) -> None:
         """If it fails between the scopes and the row, the sequence stays refused, and a repeat goes on."""
