@@ -19,7 +19,6 @@ from tickets.api.examples import COMPANY
 __all__ = ["fuzz", "main"]
 
 SCHEMA = "/api/schema/"
-SETTINGS = {"DJANGO_SETTINGS_MODULE": "project.proof.fuzz_settings"}
 HOOKS, CONFIG = Path(__file__).with_name("fuzz_hooks.py"), Path(__file__).with_name("schemathesis.toml")
 
 
@@ -27,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Fuzz a fresh site that has projects, tickets, an order with a draft, and a company."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_stack(Path(folder), through_proxy=False, more=SETTINGS) as stack,
+        running_stack(Path(folder), through_proxy=False) as stack,
     ):
         fill(stack)
         return fuzz(stack, sys.argv[1:] if arguments is None else arguments)

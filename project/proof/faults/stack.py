@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,17 +56,17 @@ class Reply:
 class Stack:
     """A running product. `token`, if set, signs every request. `clock` is the file that the wall clocks follow.
 
-    gunicorn imports the site from the folder `home`.
+    gunicorn imports the site from the folder `home`. There is a `proxy` if the application uses the engine through it.
     """
 
     engine: Engine
-    proxy: Proxy
     folder: Path
     command: Sequence[str]
     environment: Mapping[str, str]
     address: str
     token: str = ""
     home: Path = ROOT
+    proxy: Proxy = field(init=False)
     web: subprocess.Popen[bytes] = field(init=False)
     _pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=64, retries=False))
 
@@ -150,12 +150,14 @@ def running_stack(
     engine = Engine(folder / "engine.db")
     if under_fire and engine.binary:
         engine.binary = living_through_a_full_disk(engine.binary, folder)
-    with engine, proxy_before(engine.endpoint) as proxy:
-        environment = {**_environment(folder, proxy.endpoint if through_proxy else engine.endpoint), **more}
+    with engine, proxy_before(engine.endpoint) if through_proxy else nullcontext() as proxy:
+        environment = {**_environment(folder, (proxy or engine).endpoint), **more}
         subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
         port = free_port()
         gunicorn = [*_gunicorn(port, workers, threads), f"--config=python:{config}"]
-        stack = Stack(engine, proxy, folder, gunicorn, environment, f"http://{HOST}:{port}")
+        stack = Stack(engine, folder, gunicorn, environment, f"http://{HOST}:{port}")
+        if proxy:
+            stack.proxy = proxy
         clock.set_offset(stack.clock, 0)
         try:
             stack.start_web()
@@ -205,7 +207,7 @@ def _environment(folder: Path, endpoint: str) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": "soak",
         "AWS_DEFAULT_REGION": "eu-central-1",
         "DATABASE_URL": f"sqlite:///{folder / 'web.sqlite3'}",
-        "DJANGO_SETTINGS_MODULE": "project.settings.development",
+        "DJANGO_SETTINGS_MODULE": "project.proof.stack_settings",
         "DJANGO_SUPERUSER_EMAIL": "soak@example.org",
         "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
         "DJANGO_SUPERUSER_USERNAME": USER,
