@@ -39,9 +39,9 @@ PAUSE = 0.02  # of the person who asks for pages
 
 
 @contextmanager
-def filled(folder: Path, tickets: int = 490) -> Iterator[Stack]:
+def filled(folder: Path, tickets: int = 490, workers: int = 2) -> Iterator[Stack]:
     """The running product with its limits, and a project of so many tickets of 20 KB."""
-    with running_stack(folder, through_proxy=False, more={"THROTTLE": "on"}) as stack:
+    with running_stack(folder, workers=workers, through_proxy=False, more={"THROTTLE": "on"}) as stack:
         stack.ask("POST", "/api/projects/", {"key": PROJECT, "name": "Calm", "open": "read"})
         ticket = {"title": "A long one", "description": "x" * SIZE}
         for _ in range(tickets // TOGETHER):
