@@ -41,11 +41,12 @@ OWN_STATE, PAGE = ("/healthz", "/readyz"), "/login/"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """For how many seconds the engine hangs, how many are before and after, and how many clients there are."""
+    """For how many seconds the engine hangs, how many are before and after, and how many ask and answer."""
 
     seconds: float = 60.0
     around: float = 3.0
     clients: int = 64
+    workers: int = 2
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Crowd:
 def stall(settings: Settings, folder: Path) -> Verdict:
     """Run once, and store everything in `folder`."""
     verdict = Verdict()
-    with running_stack(folder, through_proxy=False) as stack:
+    with running_stack(folder, workers=settings.workers, through_proxy=False) as stack:
         stack.ask("POST", "/api/projects/", {"key": PROJECT, "name": "Stall"})
         crowd, workers = Crowd(stack), children(stack.web.pid)
         with crowd.at_work(settings.clients):

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from project.proof.stall import SETTLED_SECONDS, Settings, stall
+from project.proof.stall import AGAIN_SECONDS, SETTLED_SECONDS, Settings, stall
 
 
 @pytest.mark.needs_engine
 def test_an_engine_that_hangs_under_load(tmp_path: Path) -> None:
     """It lives, refuses at once what it cannot do, and files again when the engine answers: see `project.proof.stall`.
 
-    The stop is as short as it can be: the first callers wait for `SETTLED_SECONDS`.
+    The stop is as short as it can be: callers wait for `SETTLED_SECONDS`. There are more clients than threads.
     """
-    verdict = stall(Settings(seconds=SETTLED_SECONDS + 2, around=2), tmp_path)
+    settings = Settings(seconds=SETTLED_SECONDS + 2, around=AGAIN_SECONDS + 0.5, clients=32, workers=1)
+    verdict = stall(settings, tmp_path)
     assert verdict.violations == []
