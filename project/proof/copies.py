@@ -9,7 +9,7 @@ from project.paths import ENGINE, ROOT
 
 def copy_project(folder: Path) -> Path:
     """A copy of the project without its data. It shares the installed packages and engine: its set-up is quick."""
-    ignored = shutil.ignore_patterns(".git", ".local", "__pycache__")
+    ignored = shutil.ignore_patterns(".git", ".local")
     shutil.copytree(ROOT, folder, ignore=ignored)
     (folder / ".local" / "engine").mkdir(parents=True)
     (folder / ".local" / "venv").symlink_to(sys.prefix)
