@@ -27,7 +27,7 @@ from tests.project.site import Browser, Program, Site, free_port, parent, proces
 pytestmark = pytest.mark.needs_engine
 
 CLIENTS = 8
-KILLS = 3
+KILLS = 2
 
 
 @pytest.fixture(scope="module")
@@ -234,10 +234,10 @@ def test_an_engine_killed_under_load_loses_nothing(site: Site, engine_file: str)
     clerks = Clerks(site, projects)
     try:
         for _ in range(KILLS):
-            clerks.wait_for_more(40)
+            clerks.wait_for_more(20)
             (engine,) = processes(engine_file)
             os.kill(engine, signal.SIGKILL)
-        clerks.wait_for_more(40)
+        clerks.wait_for_more(20)
     finally:
         clerks.stop()
 
@@ -256,11 +256,11 @@ def test_a_web_server_killed_under_load_comes_back(site: Site) -> None:
     make_project(program, "HEALED")
     clerks = Clerks(site, ["HEALED"])
     try:
-        clerks.wait_for_more(40)
+        clerks.wait_for_more(20)
         before = web_processes(site)
         os.kill(min(before, key=lambda process: parent(process) in before), signal.SIGKILL)
         site.wait_until_said("The web server was killed by signal 9. It is started again.")
-        clerks.wait_for_more(40)
+        clerks.wait_for_more(20)
     finally:
         clerks.stop()
 
