@@ -20,7 +20,7 @@ from project.proof.peers.environment import BenchError
 from project.proof.peers.postgresql import find_postgresql, postgresql
 from sequences.testing.embedded import Engine
 
-RUNS = 4
+RUNS = 2
 
 
 def has_postgresql() -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from project.proof import shuffle
 from project.proof.shuffle import main
 
 DEPENDENT = """
@@ -21,8 +22,11 @@ def test_alone():
 """
 
 
-def test_a_test_that_needs_another_before_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_needs_another_before_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It fails, and is named with how often; a test that needs none passes."""
+    monkeypatch.setattr(shuffle, "BUSY", ["sleep", "600"])  # the busy loops are for tests that race
     (tmp_path / "test_order.py").write_text(DEPENDENT, encoding="utf-8")
     assert main(["--times", "1", "--seed", "5", "--", str(tmp_path), "-n", "0", "--rootdir", str(tmp_path)]) == 1
     said = capfd.readouterr().out
