@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -120,6 +120,7 @@ def test_full_disk(tmp_path: Path, lives: bool) -> None:
                 client.put_item(TableName="faults", Item={"pk": {"S": "a"}, "text": {"S": "x" * 1000}})
             except (ClientError, EndpointConnectionError, HTTPClientError):
                 failures += 1
+            wait([full], 0.01)
         full.result()
         client.put_item(TableName="faults", Item={"pk": {"S": "b"}})
         assert failures
