@@ -81,7 +81,8 @@ class Reader:
         if command.startswith("python manage.py sequences engine "):
             return self.opens_the_engine(command)
         if command.startswith("python manage.py runserver "):
-            self.starts(command, self.folder / "site.log")
+            # the page asks nothing of the site after a change of its code: each would be loaded anew for nothing
+            self.starts(f"{command} --noreload", self.folder / "site.log")
             waits_until(lambda: answers(int(self.ports[PORTS["runserver"]])))
             return ""
         return self.runs(command)
