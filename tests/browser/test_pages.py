@@ -32,10 +32,7 @@ UNLINKED = (
     "/admin/nothing/",
 )  # fmt: skip
 PARTS = 4  # of all pages, for a test each
-# In an order in which the window changes its width seldom.
-SHOWN = [
-    (WIDE, "light"), (WIDE, "dark"), (MIDDLE, "dark"), (MIDDLE, "light"), (NARROW, "light"), (NARROW, "dark"),
-]  # fmt: skip
+SHOWN = [(WIDE, "light"), (MIDDLE, "dark"), (NARROW, "dark")]
 JUDGED = [(WIDE, "light"), (NARROW, "dark")]
 FIRST_VISIT = 60_000  # bytes over the wire, with everything that the page loads
 
@@ -81,7 +78,7 @@ def kind(path: str) -> str:
 @pytest.mark.timeout(900)  # a slow machine takes seconds for each page
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_is_open_to_all(browser: Any, site: Site, part: int, paths: list[str]) -> None:
-    """axe finds nothing, and no text lies on another, is cut off, or is outside the window, in either colours."""
+    """axe finds nothing, and no text lies on another, is cut off, or is outside the window."""
     wrong: dict[str, list[str]] = {}
     with visit(browser, site, LOOKS[0], session(site, PERSON)) as page:
         page.watched.awaited.update({403, 404})
@@ -96,7 +93,7 @@ def test_every_page_is_open_to_all(browser: Any, site: Site, part: int, paths: l
 def at_all_widths(page: Any) -> list[str]:
     """What is wrong with a page that is WIDE and light, then in each look. All rules of axe hold for two of them.
 
-    Those have each width and each colour once: no width has colours of its own (see below).
+    No width has colours of its own, and no colours have a layout of their own (see below).
     """
     found = list[str]()
     hold_still(page)
@@ -119,6 +116,17 @@ def test_no_width_has_colours_of_its_own() -> None:
             found += 1
             assert not re.search(r"colou?r|background|opacity|filter|shadow|visibility", rules), styles
     assert found > 3
+
+
+def test_no_colours_have_a_layout_of_their_own() -> None:
+    """Styles for dark colours set variables alone: what has its place in light colours has it in dark ones."""
+    dark = [
+        rules
+        for styles in (*ROOT.glob("tickets/static/*/*.css"), *ROOT.glob("project/*/static/*/*.css"))
+        for rules in re.findall(r"@media \(prefers-color-scheme.*?\n}", styles.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+    assert len(dark) > 1
+    assert {name[:2] for rules in dark for name in re.findall(r"[{;]\s*([\w-]+):", rules)} == {"--"}
 
 
 def test_the_sign_in_is_open_to_all(browser: Any, site: Site) -> None:
