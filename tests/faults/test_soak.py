@@ -28,7 +28,7 @@ def test_every_promise_is_kept(tmp_path: Path) -> None:
     """Whatever is lost, held, doubled, killed, cut off, full or set to another time: no law is broken."""
     kills = 0 if on_dynamodb_local() else 1  # killed, it loses transactions, as DynamoDB never does
     settings = Settings(
-        creates=150,
+        creates=400,
         seed=3,
         worker_kills=1,
         writer_kills=1,
