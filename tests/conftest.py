@@ -23,7 +23,10 @@ import pytest
 from botocore import hooks
 from botocore.loaders import create_loader
 from django.conf import settings as django_settings
-from django.test import override_settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.core.management.color import no_style
+from django.db import connections
+from django.test import TransactionTestCase, override_settings
 from pytest_django import Settings
 
 from project.proof.faults.control import Proxy, proxy_before
@@ -48,11 +51,18 @@ os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Properties are judged by what they find, and not by their seconds, which are the machine's.
+# Properties are judged by what they find, and not by their seconds, which are the machine's. Each run draws others.
 hypothesis.settings.register_profile(
-    "patient", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "patient",
+    hypothesis.settings(),
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("patient")
+
+
+MADE_BY_DJANGO = {"auth_permission", "django_content_type"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,14 +108,40 @@ def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def _patient() -> Iterator[None]:
     """Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not."""
     lean = django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]
-    with override_settings(SEQUENCES_CLIENTS={"default": {"LEAN": lean}}):
+    with override_settings(SEQUENCES_CLIENTS={"default": {"LEAN": lean}}, HEAVY_AT_ONCE=None):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _unthrottled(settings: Settings) -> None:
     """Tests send more requests than people. Those about throttles set their own."""
-    settings.THROTTLES, settings.HEAVY_AT_ONCE = {}, None
+    settings.THROTTLES = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_round() -> Iterator[None]:
+    """Passwords are hashed as on the site, but in one round: a million of them take most of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_permissions() -> Iterator[None]:
+    """Delete the rows that a test has committed, but those that Django makes after each migration.
+
+    To delete them and to make them again takes longer than most tests.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _delete_rows)
+        yield
+
+
+def _delete_rows(case: Any) -> None:
+    for alias in case._databases_names(include_mirrors=False):
+        connection = connections[alias]
+        tables = {*connection.introspection.django_table_names(only_existing=True, include_views=False)}
+        connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), sorted(tables - MADE_BY_DJANGO)))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -155,7 +191,7 @@ def table_prefix(settings: Settings) -> str:
 
 @pytest.fixture(scope="session")
 def _kept(engine: Engine) -> KeptTables:
-    return KeptTables(engine.endpoint)
+    return KeptTables(engine.endpoint, django_settings.SEQUENCES)
 
 
 @pytest.fixture

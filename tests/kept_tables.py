@@ -1,12 +1,13 @@
 """The tables that tests use one after the other: to empty them takes a fraction of the time that new ones take."""
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from django.conf import settings
 from django.test import override_settings
 
 from project.proof.faults.elsewhere import patient
@@ -23,15 +24,15 @@ SIGNED = "AWS4-HMAC-SHA256 Credential=tests/20260101/us-east-1/dynamodb/aws4_req
 
 
 class KeptTables:
-    """The tables of the project's sequences on one engine.
+    """The tables of some sequences on one engine.
 
     They are emptied by plain HTTP, whatever a test has replaced, and in less time than boto3 takes.
     """
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, sequences: Mapping[str, Any]) -> None:
         self.prefix = f"t{uuid4().hex[:12]}_"
         self._endpoint = endpoint
-        self.sequences = settings.SEQUENCES
+        self.sequences = sequences
         self._make()
 
     def empty(self) -> None:
@@ -51,6 +52,24 @@ class KeptTables:
         own = override_settings(SEQUENCES=self.sequences, TABLE_PREFIX=self.prefix, SEQUENCES_CLIENTS=patient())
         with engine_at(self._endpoint), own:
             self._keys = {table: list(dynamodb.table_keys(table)) for table in create_tables()}
+
+
+_free: dict[str, list[KeptTables]] = {}
+"""The tables that no test uses now, by their engine and their sequences."""
+
+
+@contextmanager
+def emptied_tables(sequences: Mapping[str, Any], endpoint: str) -> Iterator[str]:
+    """Empty tables for these sequences on an engine. The next test with the same ones finds them empty again.
+
+    The value is their prefix.
+    """
+    free = _free.setdefault(f"{endpoint} {sequences}", [])
+    kept = free.pop() if free else KeptTables(endpoint, sequences)
+    with override_settings(SEQUENCES=sequences, TABLE_PREFIX=kept.prefix), engine_at(endpoint):
+        yield kept.prefix
+    kept.empty()
+    free.append(kept)
 
 
 def _emptied(connection: HTTPConnection, table: str, names: list[str]) -> bool:

@@ -11,15 +11,16 @@ from types import ModuleType
 import pytest
 from django.core.management import call_command
 from django.test import modify_settings
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import DjangoDbBlocker
 
-from sequences import dynamodb
 from sequences.commit import host_memory
+from sequences.testing import engine_at
 from sequences.testing.embedded import Engine
 from tests import shop as shop_app
+from tests.kept_tables import emptied_tables
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
 
-PROCESSES = 4
+PROCESSES = 3
 
 
 @pytest.fixture
@@ -57,38 +58,42 @@ def forked(configured: str, engine: Engine) -> Iterator[Processes]:
     processes.stop()
 
 
+@pytest.fixture(scope="session")
+def _impostors() -> Iterator[ThreadingHTTPServer]:
+    """The server of all impostors: its address stays, so that the clients that lead to it are made once."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Impostor) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
 @pytest.fixture
-def impostor(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Impostor]]:
+def impostor(_impostors: ThreadingHTTPServer) -> Iterator[type[Impostor]]:
     """An impostor in the engine's place; set its class attributes."""
     handler = type("Handler", (Impostor,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.server_port}")
-    dynamodb.reset()
-    yield handler
-    dynamodb.reset()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    _impostors.RequestHandlerClass = handler
+    with engine_at(f"http://127.0.0.1:{_impostors.server_port}"):
+        yield handler
+
+
+@pytest.fixture(scope="session")
+def _migrated_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The tables of the app `tests.shop` in Django's database, which is dropped at the end."""
+    with modify_settings(INSTALLED_APPS={"append": shop_app.__name__}), django_db_blocker.unblock():
+        call_command("migrate", "shop", verbosity=0)
 
 
 @pytest.fixture(scope="module")
-def _installed_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The app `tests.shop`, with its tables in Django's database."""
+def _installed_shop(_migrated_shop: None) -> Iterator[None]:
+    """The app `tests.shop`."""
     with modify_settings(INSTALLED_APPS={"append": shop_app.__name__}):
-        with django_db_blocker.unblock():
-            call_command("migrate", "shop", verbosity=0)
         yield
-        with django_db_blocker.unblock():
-            call_command("migrate", "shop", "zero", verbosity=0)
 
 
 @pytest.fixture
-def shop(
-    _installed_shop: None, endpoint: str, table_prefix: str, settings: Settings, transactional_db: None
-) -> ModuleType:
+def shop(_installed_shop: None, engine: Engine, transactional_db: None) -> Iterator[ModuleType]:
     """The models of `tests.shop`, without rows, and with sequences that have counted nothing."""
-    settings.SEQUENCES = shop_app.SEQUENCES
-    call_command("create_tables", verbosity=0)
-    return import_module("tests.shop.models")
+    with emptied_tables(shop_app.SEQUENCES, engine.endpoint):
+        yield import_module("tests.shop.models")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import override_settings
 from pytest_django import Settings
 
@@ -20,6 +21,8 @@ from sequences.ops.checks import check_keys
 from sequences.ops.deployment import template
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 from tests.sequences.support import import_row, tapped, written
 
 PATH = "sequences.strategies"
@@ -40,10 +43,10 @@ every_strategy = pytest.mark.parametrize("name", STRATEGIES)
 
 
 @pytest.fixture(autouse=True)
-def shop(endpoint: str, table_prefix: str, settings: Settings) -> None:
+def shop(engine: Engine) -> Iterator[None]:
     """The sequences of a shop, with their tables."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 def table(name: str) -> str:

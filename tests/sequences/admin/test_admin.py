@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
-from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
@@ -25,6 +25,8 @@ from sequences.ops import overview
 from sequences.ops.audit.results import AuditResult
 from sequences.registry import strategies
 from sequences.rows.spent import Spent
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 from tests.people import allow
 from tests.sequences.support import tapped
 
@@ -60,10 +62,10 @@ def greedy_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None
 
 
 @pytest.fixture(autouse=True)
-def three_sequences(db: None, endpoint: str, table_prefix: str, settings: Settings) -> None:
+def three_sequences(db: None, engine: Engine) -> Iterator[None]:
     """Three sequences with empty tables."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from sequences.admin import closings
 from sequences.changes import close, history
 from sequences.exceptions import SequenceFrozen, SequenceUnavailable
 from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 from tests.sequences.admin.test_admin import LIST, client_with
-from tests.sequences.support import tables_of
 
 AT = "sequences.strategies."
 YEARLY: dict[str, Any] = {"PERIOD": "year", "FORMAT": "{scope}-{period}-{value}"}
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def tables(engine: Engine) -> Iterator[str]:
     """Sequences that have counted nothing."""
-    with tables_of(SEQUENCES, engine.endpoint) as prefix:
+    with emptied_tables(SEQUENCES, engine.endpoint) as prefix:
         yield prefix
 
 

@@ -1,19 +1,20 @@
 """What an operator asks in the morning and at night: each answer is within two clicks from the overview."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
-from pytest_django import Settings
 
 from sequences import changes, get_next_value, get_next_values, put_next
 from sequences.ops.audit.results import KeptAudits
 from sequences.registry import strategies
 from sequences.rows.spent import Spent
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 from tests.sequences.admin.test_admin import LIST, client_with, shown
 from tests.sequences.support import set_counter, wait_until
 from tests.test_docs import section
@@ -55,12 +56,12 @@ class Operator:
 
 
 @pytest.fixture
-def numbers(db: None, endpoint: str, table_prefix: str, settings: Settings) -> None:
+def numbers(db: None, engine: Engine) -> Iterator[None]:
     """Two sequences, of which one has given numbers in several scopes."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
-    for scope, count in (("north", 3), ("south", 950), ("west", 7)):
-        get_next_values(count, "orders", scope=scope)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        for scope, count in (("north", 3), ("south", 950), ("west", 7)):
+            get_next_values(count, "orders", scope=scope)
+        yield
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from sequences.strategies.counter_strategy import counter_of
 from sequences.testing.callers import at_once
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
-from tests.sequences.support import PATH, Clock, Wire, read_counter, tables_of, tapped, written
+from tests.kept_tables import emptied_tables
+from tests.sequences.support import PATH, Clock, Wire, read_counter, tapped, written
 
 SIGNED: dict[str, Any] = {"by": "ana", "reason": "the year is over"}
 YEARLY: dict[str, Any] = {"PERIOD": "year", "FORMAT": "{scope}-{period}-{value}"}
@@ -44,7 +45,7 @@ THEN, NOW = date(2025, 12, 31), date(2026, 1, 2)
 @pytest.fixture(autouse=True)
 def tables(engine: Engine) -> Iterator[str]:
     """Sequences that have counted nothing."""
-    with tables_of(SEQUENCES, engine.endpoint) as prefix:
+    with emptied_tables(SEQUENCES, engine.endpoint) as prefix:
         yield prefix
 
 

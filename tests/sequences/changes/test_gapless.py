@@ -31,6 +31,7 @@ from sequences.registry import made_of, strategies
 from sequences.strategies import BlockAllocator, Strategy
 from sequences.testing.embedded import Engine
 from sequences.types import Change
+from tests.kept_tables import emptied_tables
 from tests.sequences.running import put
 from tests.sequences.support import (
     begin_process,
@@ -39,7 +40,6 @@ from tests.sequences.support import (
     read_counter,
     set_counter,
     stored,
-    tables_of,
     tapped,
     wait_until,
     written,
@@ -74,7 +74,7 @@ def now(engine: Engine) -> Iterator[Now]:
         patch.delitem(strategies._made, NAME, raising=False)
         return strategies[NAME]
 
-    with tables_of({NAME: entry(GAPLESS)}, engine.endpoint), pytest.MonkeyPatch.context() as patch:
+    with emptied_tables({NAME: entry(GAPLESS)}, engine.endpoint), pytest.MonkeyPatch.context() as patch:
         yield now
 
 

@@ -20,9 +20,9 @@ from sequences.rows.rules import RESTORED
 from sequences.start import require_sound
 from sequences.testing.callers import at_once
 from tests.restoring import restore, save
-from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become
+from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become, tables
 
-__all__ = ["become"]
+__all__ = ["become", "tables"]
 
 pytestmark = pytest.mark.needs_engine  # moto has no TableId, by which a restored table is known
 

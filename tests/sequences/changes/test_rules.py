@@ -34,6 +34,9 @@ from sequences.rows.soundness import Verdict
 from sequences.services.arguments import reserving
 from sequences.start import require_sound
 from sequences.strategies import Strategy, TransactionalCounter
+from sequences.testing.embedded import Engine
+from sequences.testing.tables import tables_of_later_settings
+from tests.kept_tables import emptied_tables
 from tests.sequences.support import Clock, Wire, handled, written
 
 pytestmark = pytest.mark.usefixtures("tables")
@@ -50,6 +53,20 @@ TABLES["old"] = {"STRATEGY": HIGHEST, "TABLE": "old_items"}
 TABLES["padded"] = {"STRATEGY": HIGHEST, "TABLE": "padded_items", "OPTIONS": {"sort_key": "{value:06d}"}}
 
 Become = Callable[..., Strategy]
+
+
+@pytest.fixture
+def tables(engine: Engine) -> Iterator[str]:
+    """All tables that settings of this file name, empty."""
+    with emptied_tables(TABLES, engine.endpoint) as prefix:
+        yield prefix
+
+
+@pytest.fixture
+def more_tables(tables: str) -> Iterator[None]:
+    """Those that only the settings of the test name."""
+    with tables_of_later_settings():
+        yield
 
 
 def list_scopes(cursor: str | None, limit: int) -> tuple[list[str], None]:
@@ -238,6 +255,7 @@ class TestWhatWasSeen:
         assert [first, *numbers, get_next_value("orders")] == [1, 2, 3]
         assert wire.operations.count("TransactWriteItems") == 3
 
+    @pytest.mark.usefixtures("more_tables")
     def test_a_table_that_is_gone(self, become: Become) -> None:
         """Where the former table is not there any more, scopes go on above what the present one holds."""
         become(HIGHEST, LISTED, TABLE="old_items")
@@ -259,6 +277,7 @@ class TestWhatWasSeen:
         become(ATOMIC, FORMAT="{scope}-{value}")
         assert [(one.scope, one.before, one.after) for one in adopt("orders", **WHO)] == [(None, None, None)]
 
+    @pytest.mark.usefixtures("more_tables")
     def test_keys_that_are_numbers(self, become: Become) -> None:
         """Where items have numbers as partition keys, the row is beside the history alone, and tells all the same."""
         options = {"partition": "{scope}", "key_types": ["N", "N"]}
@@ -301,6 +320,7 @@ class TestHarmless:
         assert changed_settings("orders") == []
         assert warned(caplog) == []
 
+    @pytest.mark.usefixtures("more_tables")
     @pytest.mark.parametrize(
         ("changes", "key"),
         [
@@ -597,6 +617,7 @@ class TestSwitch:
         with pytest.raises(RulesChanged):
             put()
 
+    @pytest.mark.usefixtures("more_tables")
     def test_it_is_finished_before_other_settings_are_adopted(self, become: Become) -> None:
         """What has changed beside a running switch is not adopted; it names what comes first."""
         become(HIGHEST, LISTED)

@@ -1,7 +1,7 @@
 """The audit finds everything that is wrong with a scope, and nothing else."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import partial
 from io import StringIO
@@ -20,6 +20,8 @@ from sequences.ops.audit import report as report_module
 from sequences.registry import strategies
 from sequences.rows import reading
 from sequences.rows.layout import SIGNATURE
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -38,10 +40,10 @@ SCOPE = "ABC"
 
 
 @pytest.fixture(autouse=True)
-def five_sequences(endpoint: str, table_prefix: str, settings: Settings) -> None:
+def five_sequences(engine: Engine) -> Iterator[None]:
     """Sequences of every kind, with empty tables."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 def fill(alias: str, count: int, *, tokens: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
@@ -19,6 +20,8 @@ from sequences.ops.audit.listing import export_numbers
 from sequences.ops.audit.report import findings_in_words, title_in_words
 from sequences.registry import strategies
 from sequences.storage import digest_of
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 
 PATH = "sequences.strategies"
 SHARED: dict[str, Any] = {"DIGEST": "digest", "FORMAT": "INV-{scope}-{value:04d}", "GIVEN": True}
@@ -33,10 +36,10 @@ every_one = pytest.mark.parametrize("name", list(SEQUENCES))
 
 
 @pytest.fixture(autouse=True)
-def _tables(endpoint: str, table_prefix: str, settings: Settings) -> None:
+def _tables(engine: Engine) -> Iterator[None]:
     """Sequences whose items have digests, with empty tables."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 def row_of(name: str, value: int, scope: str | None = "A") -> dict[str, Any]:

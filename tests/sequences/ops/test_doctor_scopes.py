@@ -6,7 +6,7 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +23,9 @@ from sequences.ops.doctor import EXAMINED_SCOPES, Hand, Verdict, diagnose, needs
 from sequences.ops.doctor.scopes import _summary, of_audits
 from sequences.ops.overview import figures_of
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 from sequences.types import Dated, Scope
+from tests.kept_tables import emptied_tables
 from tests.sequences.support import delete_row, handled, set_counter, tapped
 
 PATH = "sequences.strategies"
@@ -37,10 +39,10 @@ CAREFUL, GOOD, UNKNOWN, UNSOUND = Verdict.CAREFUL, Verdict.GOOD, Verdict.UNKNOWN
 
 
 @pytest.fixture
-def three(endpoint: str, table_prefix: str, settings: Settings) -> None:
+def three(engine: Engine) -> Iterator[None]:
     """Three sequences with empty tables, for a process of a host that remembers nothing."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 def told(*arguments: str) -> tuple[dict[tuple[str, str], Mapping[str, Any]], str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 from unittest import mock
 
 import pytest
-from django.core.management import call_command
 from pytest_django import Settings
 
 from sequences import dynamodb, get_next_values, put_next, put_next_many
@@ -18,7 +18,9 @@ from sequences.ops.overview import Figures, ScopeFigures, figures_of, is_away, l
 from sequences.ops.register import register
 from sequences.rates import Rates, Usage, rates_of
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
 from sequences.types import Counter
+from tests.kept_tables import emptied_tables
 from tests.sequences.support import written
 
 AT, EARLIER = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,10 +33,10 @@ SEQUENCES: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def _three(endpoint: str, table_prefix: str, settings: Settings) -> None:
+def _three(engine: Engine) -> Iterator[None]:
     """Three sequences with empty tables."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 def shown(figures: Figures) -> list[tuple[str | None, int | None]]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,8 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
 from sequences.ops import overview
 from sequences.registry import strategies
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 from tests.sequences import support
 
 written = partial(support.written, "sequences")
@@ -30,10 +33,10 @@ NAMES = [
 
 
 @pytest.fixture(autouse=True)
-def three_sequences(endpoint: str, table_prefix: str, settings: Settings) -> None:
+def three_sequences(engine: Engine) -> Iterator[None]:
     """Three sequences with empty tables."""
-    settings.SEQUENCES = SEQUENCES
-    call_command("create_tables", verbosity=0)
+    with emptied_tables(SEQUENCES, engine.endpoint):
+        yield
 
 
 def rows(*arguments: str) -> list[dict[str, Any]]:
