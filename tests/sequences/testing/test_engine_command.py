@@ -66,17 +66,35 @@ def tables_at(lines: list[str]) -> list[str]:
     return names
 
 
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Press Ctrl-C."""
+    process.send_signal(signal.SIGINT)
+
+
+def end_the_engine_of(process: subprocess.Popen[str]) -> None:
+    """Kill its engine, and not the command."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    binary = str(find_binary())
+    (engine,) = [pid for pid in children if binary in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
+    os.kill(int(engine), signal.SIGKILL)
+
+
 @pytest.mark.needs_engine
-def test_it_has_the_tables_and_ends_by_ctrl_c(tmp_path: Path) -> None:
-    """The lines that it prints lead to an engine with the tables; Ctrl-C ends both; the file keeps the tables."""
+def test_it_has_the_tables_and_ends_with_its_engine(tmp_path: Path) -> None:
+    """The lines that it prints lead to an engine with the tables. Ctrl-C ends both, and the file keeps the tables.
+
+    The command does not go on without its engine, either.
+    """
     port, path = free_port(), tmp_path / "engine.db"
-    for _ in range(2):
+    for end, status in ((interrupt, 0), (end_the_engine_of, 1)):
         with running(port, "--path", str(path)) as (process, (about, *lines)):
             assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
             assert "tickets" in tables_at(lines)
-            process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 0
-            assert "Traceback" not in said(process)
+            end(process)
+            assert process.wait(60) == status
+            last_words = said(process)
+            assert "Traceback" not in last_words
+            assert ("The engine ended by itself, with code -9." in last_words) is (status == 1)
         assert port_is_free(port)
 
 
@@ -97,15 +115,3 @@ def test_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
         port = other.getsockname()[1]
         with pytest.raises(CommandError, match=f"Port {port} is in use. Choose another port"):
             call_command("sequences", "engine", "--port", f"{port}")
-
-
-@pytest.mark.needs_engine
-def test_an_engine_that_ends_by_itself() -> None:
-    """The command does not go on without its engine."""
-    with running(free_port()) as (process, _):
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        binary = str(find_binary())
-        (engine,) = [pid for pid in children if binary in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
-        os.kill(int(engine), signal.SIGKILL)
-        assert process.wait(60) == 1
-        assert "The engine ended by itself, with code -9." in said(process)

@@ -55,7 +55,7 @@ def test_on_purpose():
 def test_forgotten_after_it():
     get_next_value("orders")
 
-def test_with_tables(sequence_tables):
+def test_with_tables(sequence_tables_on_engine):
     assert get_next_value("orders") == 1
 
 @pytest.mark.django_db
@@ -174,6 +174,7 @@ def test_an_address_of_the_test_is_an_engine(live: str, monkeypatch: pytest.Monk
         assert take() == 6
 
 
+@pytest.mark.needs_engine
 def test_with_the_plugin(live: str, tmp_path: Path) -> None:
     """With the plugin, migrations before the tests and tests that ask for nothing leave the live table as it is."""
     (tmp_path / "shop" / "migrations").mkdir(parents=True)
@@ -182,8 +183,8 @@ def test_with_the_plugin(live: str, tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / f"{name}.py").write_text(text.replace('"orders")', '"orders")'))
     environment = {**os.environ, "PREFIX": live, "PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "settings"}
-    environment["COLUMNS"] = "200"
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:randomly", "-p", "no:schemathesis"]
+    environment |= {"COLUMNS": "200", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "pytest_django.plugin"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert "2 failed, 2 passed, 1 error" in done.stdout, done.stdout
     for name in ("FAILED {}forgotten", "FAILED {}forgotten_after_it", "ERROR {}with_a_database"):

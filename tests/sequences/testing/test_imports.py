@@ -10,18 +10,25 @@ from pathlib import Path
 import pytest
 
 from project.paths import ROOT
+from sequences.testing.embedded import Engine
+from tests.kept_tables import emptied_tables
 
-IMPORT_ALL = """
-import importlib, pkgutil, sequences
+ALL_OF_IT = """
+import importlib, pkgutil, sys
+import django
 
+django.setup()
+
+from django.core.management import call_command
+
+call_command("check", fail_level="INFO")
+
+import sequences.admin, sequences.storage, sequences.strategies
+
+print([name for name in sys.modules if name.startswith(("moto", "rich", "pytest", "sequences.testing"))])
 for module in pkgutil.walk_packages(sequences.__path__, "sequences."):
     importlib.import_module(module.name)
     print(module.name)
-"""
-IMPORT_WHAT_IS_PUBLIC = """
-import sys, sequences.admin, sequences.storage, sequences.strategies
-
-print([name for name in sys.modules if name.startswith(("moto", "rich", "pytest", "sequences.testing"))])
 """
 PUBLIC = """
 import django
@@ -86,21 +93,16 @@ SEQUENCES = {
 }
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Django project beside a copy of the app, and nothing else of ours."""
-    shutil.copytree(ROOT / "tests" / "outside", tmp_path, dirs_exist_ok=True)
-    shutil.copytree(ROOT / "sequences", tmp_path / "sequences")
-    with (tmp_path / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
-        settings.write(f"INSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\nTABLE_PREFIX = {tmp_path.name!r}\n")
-    return tmp_path
-
-
-def manage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a management command of the project in this folder."""
-    command = [sys.executable, "manage.py", *arguments]
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "shop.settings"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    folder = tmp_path_factory.mktemp("alone")
+    shutil.copytree(ROOT / "tests" / "outside", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "sequences", folder / "sequences")
+    with (folder / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
+        settings.write(f"import os\nINSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\n")
+        settings.write("TABLE_PREFIX = os.environ.get('PREFIX', '')\n")
+    return folder
 
 
 def python(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -115,27 +117,20 @@ def python(folder: Path, program: str, *arguments: str) -> subprocess.CompletedP
     )
 
 
-def test_every_module_can_be_imported(alone: Path) -> None:
-    """Nothing of the app needs the sample, the project or their lab."""
-    done = manage(alone, "shell", "-v0", "-c", IMPORT_ALL)
-    assert done.stderr == ""
-    assert {"sequences.admin", "sequences.management.commands.sequences"} <= set(done.stdout.split())
+def test_all_of_it(alone: Path) -> None:
+    """The checks of the system have nothing to say, the public modules import nothing of tests, and all are imported.
 
-
-def test_the_system_checks_pass(alone: Path) -> None:
-    """`manage.py check` has nothing to say."""
-    done = manage(alone, "check", "--fail-level", "INFO")
+    Nothing of the app needs the sample, the project or their lab.
+    """
+    done = python(alone, ALL_OF_IT)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_production_imports_nothing_of_tests(alone: Path) -> None:
-    """Importing the app and its admin imports neither moto, nor pytest, nor rich."""
-    done = manage(alone, "shell", "-v0", "-c", IMPORT_WHAT_IS_PUBLIC)
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    checked, of_tests, *modules = done.stdout.splitlines()
+    assert (checked, of_tests) == ("System check identified no issues (0 silenced).", "[]")
+    assert {"sequences.admin", "sequences.management.commands.sequences"} <= {*modules}
 
 
 @pytest.mark.parametrize(
-    "program", ["from sequences import aput_next, put_next", "import django; django.setup()", PUBLIC, CHECK]
+    "program", ["from sequences import aput_next, put_next; import django; django.setup()", PUBLIC, CHECK]
 )
 def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
     """The app imports boto3 only to make a client, no optional package, pages and strategies when they are used."""
@@ -163,10 +158,13 @@ REFUSED = "SequenceUnavailable\n[1]\n"
     ("module", "said"),
     [("boto3.session", "[1, 2]\n"), ("sequences.strategies.base", REFUSED), ("sequences.rows.item_writer", REFUSED)],
 )
-def test_the_first_put_of_a_process(alone: Path, endpoint: str, module: str, said: str) -> None:
+def test_the_first_put_of_a_process(
+    alone: Path, engine: Engine, module: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first put imports what it needs. A signal's handler that interrupts it puts an item too, or is refused."""
-    assert manage(alone, "create_tables").returncode == 0
-    done = python(alone, PUT, module)
+    with emptied_tables(SEQUENCES, engine.endpoint) as prefix:
+        monkeypatch.setenv("PREFIX", prefix)
+        done = python(alone, PUT, module)
     assert (done.stdout, done.stderr) == (said, "")
 
 
