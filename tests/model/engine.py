@@ -146,7 +146,7 @@ def _plain(value: Mapping[str, Any] | None) -> Any:
 def _copied(value: Any) -> Any:
     """A copy that shares nothing with the value. What goes over the wire is made of dicts and lists alone."""
     if isinstance(value, dict):
-        return {name: _copied(part) for name, part in value.items()}
+        return {name: part if isinstance(part, str) else _copied(part) for name, part in value.items()}
     return [_copied(part) for part in value] if isinstance(value, list) else value
 
 

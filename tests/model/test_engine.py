@@ -16,7 +16,7 @@ from tests.model.engine import Engine
 from tests.model.scenarios import scenarios
 from tests.model.world import KEYS, STRATEGIES, World
 
-STRIDE = 20_011
+STRIDE = 40_009
 
 
 @pytest.fixture
