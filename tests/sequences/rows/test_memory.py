@@ -20,8 +20,8 @@ from sequences.rows.lru import LRU, SCOPES_REMEMBERED
 from tests.attacks.interruptions import Alarm, Interruption, Place, ringing
 from tests.sequences.support import remember_at_most
 
-MANY = 500
-BOUND = 100
+MANY = 200
+BOUND = 40
 
 
 def empty_engine(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:

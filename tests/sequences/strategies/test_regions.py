@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import uuid4
 
@@ -32,7 +32,7 @@ from tests.sequences.running import put
 from tests.sequences.support import OWN, SEQUENCES, make
 
 PROCESSES, THREADS = 2, 3  # in each Region
-ITEMS = 12
+ITEMS = 8
 EAST, WEST = "us-east-1", "us-west-2"
 STARTS = {EAST: 1, WEST: 2}
 STRIPES: dict[str, Any] = {"START": STARTS, "STEP": 2}
@@ -203,7 +203,9 @@ class World:
         return {value for value, count in Counter(one.value for one in self.given).items() if count > 1}
 
 
+@cache
 def _wire(region: str, endpoint: str) -> Any:
+    """A client of a Region. To make one takes longer than to write its items."""
     given = {"aws_access_key_id": "tests", "aws_secret_access_key": "tests", "endpoint_url": endpoint}
     return boto3.client("dynamodb", region_name=region, **given)  # type: ignore[call-overload]
 
