@@ -20,7 +20,7 @@ from tests import shop as shop_app
 from tests.kept_tables import emptied_tables
 from tests.sequences.support import Clock, Impostor, Processes, Wire, tapped
 
-PROCESSES = 3
+PROCESSES = 4
 
 
 @pytest.fixture

@@ -1192,7 +1192,7 @@ def test_other_processes_stop(name: str, scope: str, spawned: Processes) -> None
     """Other processes store nothing after a freeze, and all that they were told is stored."""
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(spawned.run, until_frozen, name, scope)
-        wait_until(lambda: len(stored(name, scope)) > 20, seconds=60)  # the processes start at their first task
+        wait_until(lambda: len(stored(name, scope)) > 10, seconds=60)  # the processes start at their first task
         changes.freeze(name, scope=scope, **WHO)
         frozen = stored(name, scope)
         told = [value for values in running.result(timeout=30) for value in values]

@@ -87,7 +87,7 @@ def become(settings: Settings) -> Become:
     """A function that gives the sequence "orders" other settings, as a fresh process would have them."""
 
     def become(strategy: str, options: Mapping[str, Any] | None = None, **keys: Any) -> Strategy:
-        settings.SEQUENCES = {**TABLES, "orders": entry_of(strategy, options, **keys)}
+        settings.SEQUENCES = {"orders": entry_of(strategy, options, **keys)}
         return strategies["orders"]
 
     return become

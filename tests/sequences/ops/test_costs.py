@@ -43,7 +43,7 @@ class TestEngine:
     @pytest.mark.parametrize("tokens", [False, True], ids=["plain", "token"])
     def test_one_number(self, name: str, size: int, tokens: bool, wire: Wire) -> None:
         """A caller alone is charged what the formula says: write units, read units, and requests."""
-        scope, count = f"one-{size}-{tokens}", 8
+        scope, count = f"one-{size}-{tokens}", 8 if name == "block" else 2
         put(name, scope, size, "first" if tokens else None)
         for _ in range(count - 1 if name == "block" else 0):
             put(name, scope, size, None)  # the first block ends here, and the next is there

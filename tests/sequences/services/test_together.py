@@ -103,13 +103,13 @@ class TestTogether:
         assert sorted(stored(name, scope)) == values
 
     def test_repeats_at_the_same_moment(self, name: str, scope: str, spawned: Processes) -> None:
-        """Repeats by 3 processes at the same moment store the items once."""
+        """Repeats by 4 processes at the same moment store the items once."""
         told = spawned.run(together, name, scope, 4, "a token")
         assert told == [told[0]] * 4
         assert sorted(stored(name, scope)) == told[0]
 
     def test_processes_beside_each_other(self, name: str, scope: str, spawned: Processes) -> None:
-        """What 3 processes put together stays together, each under values of its own."""
+        """What 4 processes put together stays together, each under values of its own."""
         told = spawned.run(together, name, scope, 5)
         step = strategies[name].config.step
         assert all(b - a == step for values in told for a, b in pairwise(values))

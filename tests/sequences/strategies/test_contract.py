@@ -53,12 +53,12 @@ class TestContract(StrategyContract):
 
     @pytest.mark.needs_engine
     def test_spawned_processes(self, name: str, scope: str, spawned: Processes) -> None:
-        """3 processes of 2 threads, which take no turns, as on different machines, get unique values with items."""
+        """4 processes of 2 threads, which take no turns, as on different machines, get unique values with items."""
         told = spawned.run(by_threads, put_some, name, scope, 2, 3)
         judge_items(name, scope, list(chain.from_iterable(told)))
 
     def test_forked_processes(self, name: str, scope: str, forked: Processes) -> None:
-        """3 processes, forked from one that remembers values or holds a block, get unique values with their items."""
+        """4 processes, forked from one that remembers values or holds a block, get unique values with their items."""
         before = put_some(name, scope, 3)
         told = forked.run(by_threads, put_some, name, scope, 2, 3)
         after = put_some(name, scope, 3)
@@ -86,7 +86,7 @@ class TestContract(StrategyContract):
         assert list(stored(name, scope)) == [first]
 
     def test_repeats_by_processes_at_the_same_moment(self, name: str, scope: str, spawned: Processes) -> None:
-        """Repeats by 3 processes at the same moment store one item, and all get its value."""
+        """Repeats by 4 processes at the same moment store one item, and all get its value."""
         judge_repeats(name, scope, spawned.run(repeat, name, scope, "a token"))
 
     @pytest.mark.parametrize("name", [name for name in SEQUENCES if "block" not in name])
@@ -105,6 +105,6 @@ class TestContract(StrategyContract):
 
     @pytest.mark.parametrize("name", RESERVING)
     def test_reserving_by_processes(self, name: str, scope: str, spawned: Processes) -> None:
-        """3 processes at once take values that are unique and increase."""
+        """4 processes at once take values that are unique and increase."""
         told = spawned.run(by_threads, take_some, name, scope, 2, 6)
         judge(name, scope, list(chain.from_iterable(told)))
