@@ -9,6 +9,7 @@ import string
 import time
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ KINDS: dict[Fate, type[SequenceError]] = {
 }
 
 
+@cache
 def operations_in_use() -> dict[str, Any]:
     """The operations of botocore's model whose method name stands as a text in the code."""
     model = botocore.session.Session().get_service_model("dynamodb")

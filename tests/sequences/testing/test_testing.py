@@ -87,9 +87,9 @@ class TestMoto:
 
     @pytest.mark.parametrize("name", SEQUENCES)
     def test_threads(self, name: str, all_sequences: None) -> None:
-        """8 threads get values that are unique, and gapless if the strategy is."""
-        values = [value for part in at_once(8, lambda _: put_some(name, "ABC", 2)) for value in part]
-        assert len(set(values)) == 16
+        """16 threads get values that are unique, and gapless if the strategy is."""
+        values = [value for part in at_once(16, lambda _: put_some(name, "ABC", 3)) for value in part]
+        assert len(set(values)) == 48
         if name in names_that("gapless"):
             assert_gapless(name, scope="ABC")
 
