@@ -51,18 +51,13 @@ os.environ["AWS_DEFAULT_REGION"] = "us-east-1"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Properties are judged by what they find, and not by their seconds, which are the machine's. Each run draws others.
+# Properties are judged by what they find, and not by their seconds, which are the machine's.
 hypothesis.settings.register_profile(
-    "patient",
-    hypothesis.settings(),
-    max_examples=50,
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    "patient", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("patient")
 
-
-MADE_BY_DJANGO = {"auth_permission", "django_content_type"}
+MADE_BY_DJANGO = {"auth_permission", "django_content_type"}  # after each migration
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

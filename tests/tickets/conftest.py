@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from pytest_django import Settings
@@ -22,14 +21,6 @@ from tickets.types import Project, Ticket
 PERMISSIONS = ["add_project", "view_order", "add_order", "view_invoice", "add_invoice", "issue_invoice", "void_invoice"]
 PERMISSIONS += ["add_company", "view_sequence", "take_value"]
 WRITES = {"put_item", "update_item", "transact_write_items"}
-
-
-@pytest.fixture(scope="package", autouse=True)
-def _one_round() -> Iterator[None]:
-    """Passwords are hashed as on the site, but in one round: a million of them take most of a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
-        yield
 
 
 @pytest.fixture
