@@ -127,8 +127,8 @@ def way(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def life(way: str, others: Processes, engine: Engine) -> Life:
     """The new table life, after an old one with the same scopes."""
-    first = use_everywhere(others, way, 5)
-    assert max(first.of(first.items, "sort-key")) == 15
+    first = use_everywhere(others, way, 3)
+    assert max(first.of(first.items, "sort-key")) == 9
     if "our own" in way:
         for name in ATTACKED:  # makes the memory of this process, and the hints between processes, fresh
             put_next(name, {"title": "x"}, scope=way)

@@ -22,7 +22,7 @@ from tests.attacks.support import every_strategy
 from tests.sequences.support import Processes, stored
 
 PROCESSES = 8
-TOKENS = 5
+TOKENS = 3
 
 
 @pytest.fixture(scope="module")
