@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -112,9 +113,9 @@ class TestFilters:
         services.update_ticket(TicketKey(project="ABC", number=1), version=1, changes={"title": "Printer 2"}, by="ann")
         return between
 
-    @pytest.mark.parametrize(
-        ("asked", "found"),
-        [
+    def test_each_filter_finds_its_tickets(self, mixed: datetime) -> None:
+        """A list has the tickets that meet all of its filters, in both orders."""
+        wanted: list[tuple[Any, list[int]]] = [
             ({"status": ["open"]}, [1]),
             ({"status": ["done", "in_progress"]}, [2, 3]),
             ({"status": ["void", "moved"]}, [4, 5]),
@@ -129,27 +130,23 @@ class TestFilters:
             ({"created_from": "0001-01-01", "updated_from": "0001-01-01"}, [1, 2, 3, 4, 5]),
             ({"created_from": "2026-01-01", "created_before": "2999-01-01T00:00:00+02:00"}, [1, 2, 3, 4, 5]),
             ({"created_before": "2026-01-01"}, []),
-        ],
-    )
-    def test_each_filter_finds_its_tickets(self, mixed: datetime, asked: Any, found: list[int]) -> None:
-        """A list has the tickets that meet all of its filters, in both orders."""
-        for order in Order:
+        ]
+        for (asked, found), order in product(wanted, Order):
             page = selectors.list_tickets("ABC", where=TicketFilter.of(asked), order=order, whole=False)
-            assert sorted(numbers(page)) == found
+            assert sorted(numbers(page)) == found, asked
 
-    @pytest.mark.parametrize(
-        ("name", "found"),
-        [
-            ("created_from", [3, 4, 5]),
-            ("created_before", [1, 2]),
-            ("updated_from", [1, 3, 4, 5]),
-            ("updated_before", [2]),
-        ],
-    )
-    def test_ranges_are_of_creation_and_of_change(self, mixed: datetime, name: str, found: list[int]) -> None:
+    def test_ranges_are_of_creation_and_of_change(self, mixed: datetime) -> None:
         """A range begins at its moment and ends before it, of the creation or of the last change."""
-        where = TicketFilter.of({name: mixed.isoformat()})
-        assert sorted(numbers(selectors.list_tickets("ABC", where=where))) == found
+        found = {
+            name: sorted(numbers(selectors.list_tickets("ABC", where=TicketFilter.of({name: mixed.isoformat()}))))
+            for name in ("created_from", "created_before", "updated_from", "updated_before")
+        }
+        assert found == {
+            "created_from": [3, 4, 5],
+            "created_before": [1, 2],
+            "updated_from": [1, 3, 4, 5],
+            "updated_before": [2],
+        }
 
     def test_a_range_is_half_open(self, ticket: Ticket) -> None:
         """A range has its first moment, and not its last."""
@@ -174,7 +171,7 @@ class TestFilters:
 class TestCost:
     @pytest.mark.parametrize("order", Order)
     def test_a_page_costs_the_same_in_any_project(self, projects: None, asked: Asked, order: Order) -> None:
-        """The first page is one query of one row more than wanted, with 200 tickets and with 20,000."""
+        """The first page is one query of one row more than wanted, with 200 tickets and with 4,000."""
         costs = []
         for key in ("SMALL", "LARGE"):
             asked.reads, asked.rows, asked.units = 0, 0, 0.0
@@ -224,7 +221,7 @@ class TestTimes:
         assert numbers(page) == list(range(LARGE, LARGE - 61, -1))
         assert (page.next_cursor, page.looked_to, asked.reads) == (None, None, 1)
 
-    @pytest.mark.parametrize("first", [1, 2, 99, 100, 101, 9_999, 19_950, LARGE])
+    @pytest.mark.parametrize("first", [1, 2, 99, 100, 101, 1_999, LARGE - 50, LARGE])
     def test_oldest_first_a_range_begins_where_it_is(self, projects: None, asked: Asked, first: int) -> None:
         """The place where a range begins is found by few queries of few rows, wherever it is."""
         where = TicketFilter(created_from=BEGAN + timedelta(minutes=first))
@@ -359,16 +356,14 @@ class TestProjectPage:
         page = browser.get("/LARGE/?reporter=nobody").content.decode()
         assert f"no such tickets down to LARGE-{LARGE - ROWS_AT_ONCE + 1}" in page
 
-    @pytest.mark.parametrize("asks", ["", "label=rare", "status=open", "text=zebra", "order=changed"])
-    def test_a_page_costs_two_requests(
-        self, still: None, browser: Client, projects: None, asked: Asked, asks: str
-    ) -> None:
+    def test_a_page_costs_two_requests(self, still: None, browser: Client, projects: None, asked: Asked) -> None:
         """The project and one query, whatever the filter and whether any ticket meets it."""
         browser.get("/SMALL/")
         browser.get("/LARGE/new/")  # the process remembers who may see it
-        asked.reads = 0
-        assert browser.get(f"/LARGE/?{asks}").status_code == 200
-        assert asked.reads == 2
+        for asks in ("", "label=rare", "status=open", "text=zebra", "order=changed"):
+            asked.reads = 0
+            assert browser.get(f"/LARGE/?{asks}").status_code == 200
+            assert asked.reads == 2, asks
 
     def test_an_empty_project_costs_two_requests(
         self, still: None, browser: Client, abc: Project, asked: Asked
