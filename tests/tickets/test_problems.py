@@ -255,10 +255,17 @@ def test_an_error_survives_pickling(case: Case) -> None:
 
 
 @every_problem
-def test_json_says_it(api: APIClient, fail: Fail, case: Case) -> None:
-    """REST answers a read and a write with the same problem."""
+def test_json_says_it(api: APIClient, fail: Fail, case: Case, caplog: pytest.LogCaptureFixture) -> None:
+    """REST answers a read and a write with the same problem.
+
+    The cause of what the reader cannot help stands in the log, once; a reader's own mistake does not.
+    """
     fail(case.error)
-    for response in (api.get("/api/projects/"), api.post("/api/projects/ABC/tickets/", {"title": "Printer"})):
+    read = api.get("/api/projects/")
+    lines = [record.getMessage() for record in caplog.records if record.name == "sequences.rest.problems"]
+    wanted = [f"/api/projects/ could not be served: {case.error}"]
+    assert lines == (wanted if case.tell or case.retry_after else [])
+    for response in (read, api.post("/api/projects/ABC/tickets/", {"title": "Printer"})):
         assert response["Content-Type"] == "application/problem+json"
         assert_means(case, response)
         if case.status == 503:
@@ -285,18 +292,6 @@ def test_a_form_says_it_and_keeps_what_was_typed(browser: Client, fail: Fail, ca
     kept = {field.html_name: field.value() for field in response.context["form"]}
     assert (kept.pop("token") == "t") == (case.status != 422)  # the same request, unless it must be a new one
     assert kept == typed
-
-
-@every_problem
-def test_what_only_an_administrator_can_help_with_is_logged(
-    api: APIClient, fail: Fail, case: Case, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The cause of what the reader cannot help stands in the log, once; a reader's own mistake does not."""
-    fail(case.error)
-    api.get("/api/projects/")
-    lines = [record.getMessage() for record in caplog.records if record.name == "sequences.rest.problems"]
-    wanted = [f"/api/projects/ could not be served: {case.error}"]
-    assert lines == (wanted if case.tell or case.retry_after else [])
 
 
 def test_a_conflict_shows_the_ticket_as_it_is(browser: Client, api: APIClient, fail: Fail) -> None:
