@@ -1,6 +1,7 @@
 """The one address of whatever has a key, the index of the API, and the methods of every address."""
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,32 +18,30 @@ from tickets.types import Project, Ticket
 TICKET = "ABC-1"
 WORDS = {"key": "ABC", "number": "1001", "text": "INV-2026-000001", "name": "orders", "user": "ann"}
 
+SPELLINGS = {
+    "/abc/": "/ABC/",
+    "/Abc/edit/?x=1&y=%C3%A4": "/ABC/edit/?x=1&y=%C3%A4",
+    "/abc-1/": "/ABC-1/",
+    "/ABC-0001/edit/": "/ABC-1/edit/",
+    "/api/projects/abc/tickets/?limit=5": "/api/projects/ABC/tickets/?limit=5",
+    "/api/projects/abc/tickets.csv": "/api/projects/ABC/tickets.csv",
+    "/api/tickets/abc-01/move/": "/api/tickets/ABC-1/move/",
+    "/ABC": "/ABC/",
+    "/abc-01?x=1": "/ABC-1/?x=1",
+    "/orders": "/orders/",
+    "/api/projects": "/api/projects/",
+    "/api/tickets/abc-01/move": "/api/tickets/ABC-1/move/",
+}
+NO_SPELLINGS = ["/ABC-0/", "/abc-000/", "/abc/nothing/", "/abc_d/", "/a/", "/ABCDEFGHIJK/", "/ABC-1234567890123456/"]
+NO_SPELLINGS += ["/api/tickets/ABC/", "/api/projects/abc-1/", "/api/tickets/abc-1/nothing/", "/api/orders/abc/x/"]
+
 
 class TestSpellings:
-    @pytest.mark.parametrize(
-        ("typed", "address"),
-        [
-            ("/abc/", "/ABC/"),
-            ("/Abc/edit/?x=1&y=%C3%A4", "/ABC/edit/?x=1&y=%C3%A4"),
-            ("/abc-1/", "/ABC-1/"),
-            ("/ABC-0001/edit/", "/ABC-1/edit/"),
-            ("/api/projects/abc/tickets/?limit=5", "/api/projects/ABC/tickets/?limit=5"),
-            ("/api/projects/abc/tickets.csv", "/api/projects/ABC/tickets.csv"),
-            ("/api/tickets/abc-01/move/", "/api/tickets/ABC-1/move/"),
-            ("/ABC", "/ABC/"),
-            ("/abc-01?x=1", "/ABC-1/?x=1"),
-            ("/orders", "/orders/"),
-            ("/api/projects", "/api/projects/"),
-            ("/api/tickets/abc-01/move", "/api/tickets/ABC-1/move/"),
-        ],
-    )
-    def test_another_spelling_leads_to_the_address(
-        self, browser: Client, ticket: Ticket, typed: str, address: str
-    ) -> None:
+    def test_another_spelling_leads_to_the_address(self, browser: Client, ticket: Ticket) -> None:
         """Small letters, zeros and a missing slash lead to the one address, with the query, and with the method."""
-        for method in ("get", "head", "post", "patch", "delete"):
+        for (typed, address), method in product(SPELLINGS.items(), ("get", "head", "post", "patch", "delete")):
             response = getattr(browser, method)(typed)
-            assert (response.status_code, response["Location"]) == (308, address), method
+            assert (response.status_code, response["Location"]) == (308, address), (typed, method)
 
     def test_a_program_needs_no_csrf_token_to_be_sent_on(self, ticket: Ticket) -> None:
         """A request without a session is sent on, too: who asks is checked at the address itself."""
@@ -50,14 +49,9 @@ class TestSpellings:
         assert program.patch("/api/tickets/abc-1/", {}).status_code == 308
         assert program.patch("/api/tickets/abc-1/", {}, follow=True).status_code == 401
 
-    @pytest.mark.parametrize(
-        "address", ["/ABC-0/", "/abc-000/", "/abc/nothing/", "/abc_d/", "/a/", "/ABCDEFGHIJK/",
-                    "/ABC-1234567890123456/", "/api/tickets/ABC/", "/api/projects/abc-1/",
-                    "/api/tickets/abc-1/nothing/", "/api/orders/abc/x/"]
-    )  # fmt: skip
-    def test_what_is_no_spelling_is_not_found(self, browser: Client, ticket: Ticket, address: str) -> None:
+    def test_what_is_no_spelling_is_not_found(self, browser: Client, ticket: Ticket) -> None:
         """What no spelling makes an address is not found at once."""
-        assert browser.get(address).status_code == 404
+        assert [address for address in NO_SPELLINGS if browser.get(address).status_code != 404] == []
 
     def test_pages_come_before_projects(self, browser: Client, tables: str) -> None:
         """A project whose key is the word of a page does not hide it, and has its own address."""
@@ -67,16 +61,14 @@ class TestSpellings:
         assert b"ORD-" in browser.get("/orders/").content or b"no orders" in browser.get("/orders/").content
         assert browser.get("/ORDERS/").context["project"].key == "ORDERS"
 
-    @pytest.mark.parametrize(
-        "word", ["ADMIN", "API", "FIND", "LOGIN", "METRICS", "ORDERS", "PROJECTS", "STATIC", "STOREZ"]
-    )
-    def test_words_of_the_site_are_no_keys(self, api: APIClient, abc: Project, word: str) -> None:
+    def test_words_of_the_site_are_no_keys(self, api: APIClient, abc: Project) -> None:
         """No new project, and no renamed one, has the word of another address as its key; the answer says so."""
-        new = {"key": word, "name": "x"}
-        answers = [api.post("/api/projects/", new), api.patch("/api/projects/ABC/", {"key": word, "version": 1})]
-        assert [answer.status_code for answer in answers] == [400, 400]
-        assert [answer.json()["errors"][0]["pointer"] for answer in answers] == ["/key", "/key"]
-        assert f"{word} is a word of the site's own addresses" in answers[0].json()["detail"]
+        for word in ("ADMIN", "API", "FIND", "LOGIN", "METRICS", "ORDERS", "PROJECTS", "STATIC", "STOREZ"):
+            new = {"key": word, "name": "x"}
+            answers = [api.post("/api/projects/", new), api.patch("/api/projects/ABC/", {"key": word, "version": 1})]
+            assert [answer.status_code for answer in answers] == [400, 400]
+            assert [answer.json()["errors"][0]["pointer"] for answer in answers] == ["/key", "/key"]
+            assert f"{word} is a word of the site's own addresses" in answers[0].json()["detail"]
 
     def test_other_keys_are_not_reserved(self) -> None:
         """What is reserved are the first words of addresses, and no more."""
@@ -157,15 +149,15 @@ def _filled(route: str) -> str:
 
 
 class TestMethods:
-    @pytest.mark.parametrize("address", [one for one in addresses(urlpatterns) if one != "/api/docs/"])  # a page
-    def test_every_address_says_what_it_allows(self, api: APIClient, ticket: Ticket, address: str) -> None:
+    def test_every_address_says_what_it_allows(self, api: APIClient, ticket: Ticket) -> None:
         """OPTIONS is answered with the methods in `Allow`; each of them is answered, and no other."""
-        response = api.options(address)
-        assert response.status_code in (200, 204)
-        allowed = set(response["Allow"].split(", "))
-        for method in ("get", "post", "put", "patch"):
-            refused = getattr(api, method)(address, {}).status_code == 405
-            assert refused is (method.upper() not in allowed), method
+        for address in (one for one in addresses(urlpatterns) if one != "/api/docs/"):  # a page
+            response = api.options(address)
+            assert response.status_code in (200, 204), address
+            allowed = set(response["Allow"].split(", "))
+            for method in ("get", "post", "put", "patch"):
+                refused = getattr(api, method)(address, {}).status_code == 405
+                assert refused is (method.upper() not in allowed), (address, method)
 
     def test_head_is_get_without_a_body(self, api: APIClient, ticket: Ticket) -> None:
         """HEAD is answered as GET is, without the body."""
@@ -180,12 +172,10 @@ OF_PROJECT = [f"projects/ABC/{name}" for name in ("tickets/", "tickets.csv", "me
 OF_TICKET = ["tickets/ABC-1/comments/", "tickets/ABC-1/history/"]
 
 
-@pytest.mark.parametrize(
-    "name", ["projects/", "orders/", "invoices/", "sequences/", "auth/tokens/", *OF_PROJECT, *OF_TICKET]
-)
-def test_every_list_refuses_what_it_does_not_know(api: APIClient, ticket: Ticket, name: str) -> None:
+def test_every_list_refuses_what_it_does_not_know(api: APIClient, ticket: Ticket) -> None:
     """A misspelt parameter does not seem to hold: the answer names it, and those that there are."""
-    assert api.get(f"/api/{name}").status_code == 200
-    refused = api.get(f"/api/{name}?colour=red")
-    assert (refused.status_code, refused.json()["errors"][0]["parameter"]) == (400, "colour")
-    assert "Known are " in refused.json()["detail"]
+    for name in ("projects/", "orders/", "invoices/", "sequences/", "auth/tokens/", *OF_PROJECT, *OF_TICKET):
+        assert api.get(f"/api/{name}").status_code == 200, name
+        refused = api.get(f"/api/{name}?colour=red")
+        assert (refused.status_code, refused.json()["errors"][0]["parameter"]) == (400, "colour"), name
+        assert "Known are " in refused.json()["detail"], name

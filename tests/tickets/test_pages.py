@@ -35,13 +35,13 @@ def hidden(response: Any, name: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_a_stranger_sees_the_sign_in_page_alone(db: None, client: Client, address: str) -> None:
+def test_a_stranger_sees_the_sign_in_page_alone(db: None, client: Client) -> None:
     """Nobody sees or sends anything before signing in, and then comes to where they wanted."""
-    response = client.get(address)
-    assert (response.status_code, response["Location"]) == (302, f"/login/?next={address}")
-    response = client.post(address, {"title": "x"})
-    assert (response.status_code, hidden(response, "next")) == (403, address)
+    for address in PAGES:
+        response = client.get(address)
+        assert (response.status_code, response["Location"]) == (302, f"/login/?next={address}")
+        response = client.post(address, {"title": "x"})
+        assert (response.status_code, hidden(response, "next")) == (403, address)
 
 
 def test_a_person_signs_in_and_out(ann: User, tables: str, client: Client) -> None:
@@ -79,25 +79,20 @@ def test_what_was_typed_is_sent_to_this_site_alone(ann: User, abc: Project, clie
     assert 'action="/"' in text_of(client.post("/login/", sent))
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_every_page_is_shown(browser: Client, ticket: Ticket, address: str) -> None:
-    """Every page is there."""
-    response = browser.get(address)
-    assert response.status_code == 200
+def test_every_page_is_shown(browser: Client, ticket: Ticket) -> None:
+    """Every page is there, and lets the browser fill its fields in again when a person goes back to it."""
+    for address in PAGES:
+        response = browser.get(address)
+        assert response.status_code == 200, address
+        assert 'autocomplete="off"' not in text_of(response), address
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_what_was_typed_is_there_when_somebody_goes_back(browser: Client, ticket: Ticket, address: str) -> None:
-    """No field keeps the browser from filling it in again, as it does when a person goes back to a page."""
-    assert 'autocomplete="off"' not in text_of(browser.get(address))
-
-
-@pytest.mark.parametrize("address", ["/XYZ/", "/XYZ/new/", "/ABC-2/", "/ABC-2/edit/", "/ABC-0/", "/xyz/", "/nothing/"])
-def test_what_is_not_there_is_a_page(browser: Client, ticket: Ticket, address: str) -> None:
+def test_what_is_not_there_is_a_page(browser: Client, ticket: Ticket) -> None:
     """An address that leads nowhere says so, on a page with a way on."""
-    response = browser.get(address, follow=True)
-    assert response.status_code == 404
-    assert re.search(">To (the projects|project ABC)<", text_of(response))
+    for address in ("/XYZ/", "/XYZ/new/", "/ABC-2/", "/ABC-2/edit/", "/ABC-0/", "/xyz/", "/nothing/"):
+        response = browser.get(address, follow=True)
+        assert response.status_code == 404, address
+        assert re.search(">To (the projects|project ABC)<", text_of(response)), address
 
 
 @pytest.mark.parametrize("address", ["/?cursor=forged", "/ABC/?cursor=5:forged", "/ABC/?cursor="])

@@ -140,14 +140,14 @@ class TestProjects:
 
 
 class TestReading:
-    @pytest.mark.parametrize("kind", ["ticket", "comment", "project", "order", "invoice", *LISTS])
-    def test_what_the_caller_has_is_not_sent_again(self, api: APIClient, things: dict[str, str], kind: str) -> None:
+    def test_what_the_caller_has_is_not_sent_again(self, api: APIClient, things: dict[str, str]) -> None:
         """A read with the present ETag, weak or strong, is 304 without a body; with others it is answered."""
-        tag = api.get(things[kind])["ETag"]
-        for known in (tag, f"W/{tag}", f'"x", {tag}', "*"):
-            response = api.get(things[kind], headers={"If-None-Match": known})
-            assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag)
-        assert api.get(things[kind], headers={"If-None-Match": '"7-00000000"'}).status_code == 200
+        for kind, address in things.items():
+            tag = api.get(address)["ETag"]
+            for known in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+                response = api.get(address, headers={"If-None-Match": known})
+                assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag), kind
+            assert api.get(address, headers={"If-None-Match": '"7-00000000"'}).status_code == 200, kind
 
     def test_a_longer_list_has_another_etag(self, api: APIClient, ticket: Ticket) -> None:
         """A list that has another entry, or whose entry was changed, is sent."""
