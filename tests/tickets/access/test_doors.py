@@ -209,12 +209,14 @@ def rank(person: str) -> int:
     return Role(person).rank if person in list(Role) else OWNER.rank
 
 
-def persons(name: str, method: str) -> list[str]:
+def persons(name: str, method: str, project: str) -> list[str]:
     """Who is tried with a method: by ranks, only the last person who is refused and the first who is let in.
 
-    What GET takes is tried with the staff, so that HEAD and OPTIONS are not. A method that the address does not have is
-    answered to everybody in the same way who may see the project.
+    HEAD and OPTIONS take what GET does: they are tried in one project, and not by the staff. A method that the address
+    does not have is answered to everybody in the same way who may see the project.
     """
+    if method in ("HEAD", "OPTIONS") and project != "ABC":
+        return []
     takes, known = need(name, method), ["anonymous", "stranger"]
     if isinstance(takes, Role):
         known += [role.value for role in Role if takes.rank - 1 <= role.rank <= takes.rank]
@@ -243,7 +245,7 @@ def test_who_comes_in(
         for project in PROJECTS.get(person, ("ABC",)) if in_project(name) else ("ABC",):
             sees = person in STAFF or (project == "ABC" and person != "stranger")
             where = address(name, project)
-            for method in (method for method in METHODS if person in persons(name, method)):
+            for method in (method for method in METHODS if person in persons(name, method, project)):
                 if name == "api:member":
                     give_role("gone", project)
                 kind = {} if rest else {"content_type": "application/json"} if method in ("PUT", "PATCH") else {}
