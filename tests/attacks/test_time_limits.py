@@ -33,7 +33,7 @@ pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at e
 
 DEADLINE = 5.0
 ROUNDS = 40
-STRIDE = 11
+STRIDE = 5
 """The step between the tried points of a put."""
 
 GROUPS = (commit_queues.__file__, leader.__file__, waiters.__file__)
