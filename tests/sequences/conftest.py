@@ -78,18 +78,15 @@ def impostor(_impostors: ThreadingHTTPServer) -> Iterator[type[Impostor]]:
         yield handler
 
 
-@pytest.fixture(scope="session")
-def _migrated_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """The tables of the app `tests.shop` in Django's database, which is dropped at the end."""
-    with modify_settings(INSTALLED_APPS={"append": shop_app.__name__}), django_db_blocker.unblock():
-        call_command("migrate", "shop", verbosity=0)
-
-
 @pytest.fixture(scope="module")
-def _installed_shop(_migrated_shop: None) -> Iterator[None]:
-    """The app `tests.shop`."""
+def _installed_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The app `tests.shop`, with its tables in Django's database."""
     with modify_settings(INSTALLED_APPS={"append": shop_app.__name__}):
+        with django_db_blocker.unblock():
+            call_command("migrate", "shop", verbosity=0)
         yield
+        with django_db_blocker.unblock():
+            call_command("migrate", "shop", "zero", verbosity=0)
 
 
 @pytest.fixture
