@@ -165,5 +165,9 @@ def _run(reference: weakref.ref[Watch], running: threading.Lock, seconds: float)
         watch = reference()
         if watch is None or not watch.runs_by(running):
             return
-        watch.look()
+        try:
+            watch.look()
+        except BaseException:
+            if watch.runs_by(running):  # else it was stopped meanwhile, as by a test that takes its engine away
+                raise
         del watch

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -100,16 +100,6 @@ class Threads:
 def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
     """The threads that look during the test."""
     return Threads(monkeypatch)
-
-
-@pytest.mark.parametrize("apart", [True, False])
-def test_a_watch_needs_a_history(
-    allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, apart: bool
-) -> None:
-    """Blocks are watched as soon as there are any, if changes are written where they can be read."""
-    monkeypatch.setattr(history.History, "is_apart", apart)
-    get_next_value("block", scope=scope)
-    assert allocator._watch.runs is apart
 
 
 class TestLooks:
@@ -601,9 +591,18 @@ class TestThreads:
 
     def test_a_history_among_the_items(self, install: Install, scope: str, threads: Threads) -> None:
         """Where no change can be made, because the history would be among the items, nobody looks."""
-        installed(install, history_table="sequence_items")
+        allocator = installed(install, history_table="sequence_items")
         assert take_some("block", scope, 1) == [1]
-        assert threads.begun == 0
+        assert (threads.begun, allocator._watch.runs) == (0, False)
+
+    @pytest.mark.parametrize("stopped", [True, False])
+    def test_a_look_that_is_broken_off(self, stopped: bool) -> None:
+        """Whatever ends a look that was under way when the watch was stopped is no failure."""
+        running, runs = threading.Lock(), iter([True, not stopped, False])
+        running.acquire()
+        looking = mock.Mock(look=mock.Mock(side_effect=KeyboardInterrupt), runs_by=lambda lock: next(runs))
+        with nullcontext() if stopped else pytest.raises(KeyboardInterrupt):
+            watch._run(lambda: looking, running, 0.01)  # type: ignore[arg-type]
 
     def test_no_thread_can_be_started(
         self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch
