@@ -188,9 +188,7 @@ class StoredCounter:
             except WriteCancelled:
                 self.memory.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
-    def advance_to(
-        self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool = False, drops: bool = False
-    ) -> int | None:
+    def advance_to(self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool, drops: bool) -> int | None:
         """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
 
         What was given back is not given any more. If it `drops`, that is so, too, where the counter stays.

@@ -131,7 +131,7 @@ def html_of(text: str) -> str:
     return Marked([text]).html(text, {})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=500, deadline=None)
 @example("[a](javascript:alert(1)) [b](<data:text/html,x>) <vbscript:x> [c](//x.test) [d](&#106;avascript:x)")
 @example('[a](http://x.test "b") <https://x.test> http://x.test [b](mailto:a@x.test) <script>x</script>\n\n<div>\n')
 @example('[a]() [b]( ) [c](<>) [d]("") *[e]()* ABC-1')

@@ -322,6 +322,12 @@ class TestProjectPage:
             ("order", "oldest"),
         ]
 
+    def test_what_changed_last_is_read_without_descriptions(self, ticket: Ticket) -> None:
+        """The page shows none, and a ticket has up to 20 KB of them."""
+        (found,) = selectors.list_changed("ABC").results
+        assert (found.title, found.description) == (ticket.title, "")
+        assert ticket.description
+
     def test_what_changed_last_comes_first(self, browser: Client, seven: None) -> None:
         """The page goes by the last change, also with a filter. A file of it has all tickets, by their numbers."""
         services.update_ticket(TicketKey(project="ABC", number=3), version=1, changes={"title": "y"}, by="ann")
