@@ -117,6 +117,20 @@ def file_all(name: str, scope: str) -> list[Allocation]:
         return [allocation for filed in threads.map(file, range(THREADS)) for allocation in filed]
 
 
+def test_the_labels() -> None:
+    """Dashboards and alarms ask for series by these names."""
+    apart = {one.name.removeprefix("sequences."): [*one.labels] for one in INSTRUMENTS if one.labels != ["sequence"]}
+    assert apart == {
+        "answers": ["sequence", "outcome"],
+        "group.size": ["sequence", "of"],
+        "failed.attempts": ["sequence", "reason"],
+        "requests": ["sequence", "operation", "outcome"],
+        "request": ["operation"],
+        "capacity.units": ["sequence", "operation", "kind"],
+        "clients": ["transport"],
+    }
+
+
 class TestAmounts:
     @pytest.mark.parametrize("name", ["sort-key", "transactional", "atomic", "optimistic-update"])
     def test_puts_of_many_threads(self, book: Book, scope: str, name: str) -> None:

@@ -28,9 +28,9 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.rows.lives import TableLives
-from sequences.rows.soundness import Soundness, Verdict
+from sequences.rows.soundness import Soundness, Verdict, judge
 from sequences.testing.callers import at_once, put_some, take_some
-from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, set_counter
+from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, make, set_counter
 
 SOUND = Soundness(verdict=Verdict.GOOD, found="one Region", reason="")
 
@@ -329,6 +329,17 @@ def look_up(lives: TableLives, identity: str) -> None:
     dynamodb.forget_lives()
     lives.bind(lambda operation, request: {"Table": {"TableId": identity}})
     assert lives.are_known is bool(identity)
+
+
+@pytest.mark.usefixtures("configured")
+def test_sound_tables_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the tables may be written is judged again only when one of them is another."""
+    judged = Mock(wraps=judge)
+    monkeypatch.setattr("sequences.rows.lives.judge", judged)
+    lives = make("atomic").lives
+    for _ in range(2):
+        lives.bind(dynamodb.call)
+    assert judged.call_count == 1
 
 
 def identity(lives: TableLives) -> str:
