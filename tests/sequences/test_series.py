@@ -158,6 +158,13 @@ class TestCreate:
         series.change_line("atomic", scope, Line(format=f"{scope}!{{value}}"), **WHO)
         assert dict(series.page("atomic", limit=1000)[0])[scope].name == "Ada\u00a0& Sons"
 
+    def test_changes_are_counted(self, scope: str) -> None:
+        """Each change of the rules of any scope has the next version, which is the same for all processes."""
+        series.create("atomic", scope, Line(format=f"{scope}/{{value}}"), **WHO)
+        first = series.lines_of("atomic", scope).version
+        series.change_line("atomic", scope, Line(format=f"{scope}!{{value}}"), **WHO)
+        assert series.lines_of("atomic", scope).version == first + 1
+
     def test_a_name_alone(self, scope: str) -> None:
         """A scope gets a name without lines, its numbers stay, and the history has who named it."""
         before = put("atomic", scope)

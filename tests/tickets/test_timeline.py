@@ -766,6 +766,17 @@ class TestAudit:
                 found += more
             assert found == ["ABC#1", "ABC#3", "XYZ#2"]
 
+    def test_projects_beside_each_other(self, tables: str) -> None:
+        """A page goes on in its project, also where the key before it is another project's."""
+        keys = [project_services.create_project(key=f"NEIGHBOUR{n}", name=f"{n}", by="ann").value.key for n in "12"]
+        for key in keys * 2:
+            comment(key=file("x", key).ticket.key)
+        found, cursor = timeline.list_scopes(None, 1)
+        while cursor is not None and len(found) < 9:
+            more, cursor = timeline.list_scopes(cursor, 1)
+            found += more
+        assert found == [f"{key}#{number}" for key in keys for number in (1, 2)]
+
     def test_the_audit_explains_every_number(
         self, ticket: Ticket, xyz: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:

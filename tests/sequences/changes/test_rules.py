@@ -551,6 +551,17 @@ class TestAdopt:
         with pytest.raises(OperationNotSupported, match="delete its row '#rules#orders' in"):
             adopt("orders", **WHO)
 
+    def test_scopes_that_nobody_lists(self, become: Become) -> None:
+        """Counters that stay in their place go on, though it cannot be seen which of them a switch has closed."""
+        beside: dict[str, Any] = {"options": {"counter_table": "old_items", "scopes": None}, "TABLE": "old_items"}
+        become(TRANSACTIONAL, **beside)
+        assert put() == 1
+        become(OPTIMISTIC, **beside)
+        with pytest.raises(RulesChanged):
+            put()
+        adopt("orders", **WHO)
+        assert put() == 2
+
     def test_the_command(self, become: Become, capsys: pytest.CaptureFixture[str]) -> None:
         """It says what has changed and what it would do, and writes nothing with --dry-run."""
         become(ATOMIC)
