@@ -103,7 +103,14 @@ def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def _patient() -> Iterator[None]:
     """Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not."""
     lean = django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]
-    with override_settings(SEQUENCES_CLIENTS={"default": {"LEAN": lean}}, HEAVY_AT_ONCE=None):
+    with override_settings(SEQUENCES_CLIENTS={"default": {"LEAN": lean}}):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _many_heavy_calls() -> Iterator[None]:
+    """Tests ask for heavy things at once. Those about that limit set their own."""
+    with override_settings(HEAVY_AT_ONCE=None):
         yield
 
 
