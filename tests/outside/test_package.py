@@ -57,10 +57,15 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if named := os.environ.get("PACKAGE_PYTHON"):
         return Path(named)
     venv = tmp_path_factory.mktemp("venv")
-    run(sys.executable, "-m", "venv", str(venv))
+    run(sys.executable, "-m", "venv", "--without-pip", str(venv))
     python = venv / "bin" / "python"
-    run(str(python), "-m", "pip", "install", "-q", "--no-compile", str(wheel))
+    pip(python, "install", "-q", "--no-compile", str(wheel))
     return python
+
+
+def pip(python: Path, *arguments: str) -> str:
+    """What our pip prints when it works on another environment."""
+    return run(sys.executable, "-m", "pip", "--python", str(python), *arguments)
 
 
 @dataclass
@@ -139,7 +144,7 @@ def test_what_the_wheel_says_of_itself(metadata: Message) -> None:
 
 def test_nothing_optional_is_installed(python: Path) -> None:
     """The package works below without any package of its extras, as none of them is there."""
-    installed = {line.partition("==")[0].lower() for line in run(str(python), "-m", "pip", "freeze").splitlines()}
+    installed = {line.partition("==")[0].lower() for line in pip(python, "freeze").splitlines()}
     assert "django-dynamodb-sequences" in {line.partition(" @")[0] for line in installed}
     assert installed & OPTIONAL == set()
 
