@@ -7,22 +7,21 @@ from typing import Any
 
 from ..dynamodb import BLANK, expressions
 from ..exceptions import InvalidItem
-from .layout import SIGNATURE
-from .layout_options import LayoutOptions
+from .layout import SIGNATURE, ItemLayout
 
 
 class BroughtKeys:
     """The keys that the items of one sequence bring."""
 
-    def __init__(self, options: LayoutOptions) -> None:
-        self._schema, names = options.schema, options.key_names
-        named = filter(None, [options.text_name, options.digest_name])
-        system = [options.token_name, expressions.MARKER_EXPIRY, *named]
-        whole_key = (names, (*system, options.value_name))
-        self._indexes = [(index, *key) for index, keys in options.indexes.items() for key in keys.items()]
-        self._own = whole_key if options.may_own_key else None
+    def __init__(self, layout: ItemLayout) -> None:
+        self._schema, names = layout.schema, layout.key_names
+        named = filter(None, [layout.text_name, layout.digest_name])
+        system = [layout.token_name, expressions.MARKER_EXPIRY, *named]
+        whole_key = (names, (*system, layout.value_name))
+        self._indexes = [(index, *key) for index, keys in layout.indexes.items() for key in keys.items()]
+        self._own = whole_key if layout.may_own_key else None
         """Which key attributes an item with a key of its own brings, and which attributes the sequence writes."""
-        match options.value_in:
+        match layout.value_in:
             case "sort_key":
                 self._usual: tuple[Sequence[str], Sequence[str]] = (), (*system, *names)
             case "partition_key":

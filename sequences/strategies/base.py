@@ -22,8 +22,7 @@ from ..rows.evidence import Evidence
 from ..rows.history import History
 from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
-from ..rows.layout import Send
-from ..rows.layout_options import VALUE_IN
+from ..rows.layout import VALUE_IN, Send
 from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.markers import Markers
