@@ -12,7 +12,7 @@ from ..exceptions import CancellationReason
 from ..types import Scope
 from .layout import Send
 from .numbers import Numbers
-from .own_rows import OwnRows
+from .places import OwnRows
 from .scope_list import ScopeList
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..exceptions import InvalidScope, InvalidText
 from ..formats import Format, Parsed
 from ..types import Dated, Scope, SequenceConfig, parted
-from .date_limits import DateLimits
+from .dates import DateLimits
 from .numbers import Numbers
 
 

@@ -21,12 +21,12 @@ from . import operator_errors
 from .closings import Closings
 from .counter_memory import CounterMemory
 from .counter_rows import CounterRows, CounterState
+from .history import SwitchNote
 from .layout import ItemLayout, Send
 from .lines import LinesChanged
 from .lives import TableLives
 from .numbers import Numbers
 from .options import Option, boolean
-from .switch_note import SwitchNote
 from .tallies import ALWAYS, known_from_start
 
 logger = logging.getLogger(__name__)

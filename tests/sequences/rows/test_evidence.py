@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from sequences.commit import host_memory
-from sequences.rows.evidence import Evidence
+from sequences.rows.counter_memory import Evidence
 from sequences.rows.lives import TableLives
 from sequences.rows.lru import LRU
 from sequences.rows.numbers import Numbers
