@@ -22,13 +22,12 @@ from ..formats import Format
 from ..metrics import metrics
 from ..metrics.instruments import TURN
 from ..types import Scope, parted
-from .answers import Answers
+from .answers import Answers, Markers
 from .assignments import Assigner, Assignment, Hint
 from .brought_keys import BroughtKeys
 from .host_queue import HostQueue, Turn
 from .layout import ItemLayout
 from .lives import TableLives
-from .markers import Markers
 from .put_requests import Checks, in_transactions, put_request, reservation
 from .refusals import Refusals
 

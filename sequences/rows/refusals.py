@@ -18,11 +18,10 @@ from ..dynamodb.expressions import LAST_DOCUMENT
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
 from . import operator_errors
-from .answers import Answers
+from .answers import Answers, Markers
 from .assignments import Assigner
 from .layout import ItemLayout, begins_skip, frozen_in
 from .lives import TableLives
-from .markers import Markers
 
 Failed = Iterator[tuple[Role, CancellationReason]]
 
