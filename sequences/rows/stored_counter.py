@@ -18,9 +18,8 @@ from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
-from .closings import Closings
 from .counter_memory import CounterMemory
-from .counter_rows import CounterRows, CounterState
+from .counter_rows import Closings, CounterRows, CounterState
 from .history import SwitchNote
 from .layout import ItemLayout, Send
 from .lines import LinesChanged

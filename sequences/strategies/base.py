@@ -20,7 +20,7 @@ from ..exceptions import CancellationReason, InvalidSequence
 from ..rows.answers import Markers, Spent
 from ..rows.assignments import Assignment, Hint
 from ..rows.counter_memory import Evidence
-from ..rows.history import History, SwitchNote
+from ..rows.history import History, ScopeList, SwitchNote
 from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
 from ..rows.layout import VALUE_IN, Send
@@ -31,7 +31,6 @@ from ..rows.options import Option, boolean, checked_options, is_name, is_names, 
 from ..rows.places import OwnRows, Places, item_layout, places_of, sort_key_of
 from ..rows.rules import Told, rules_of
 from ..rows.rules_row import RulesRow
-from ..rows.scope_list import ScopeList
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .scopes import KEPT, Scopes, listing
