@@ -17,7 +17,7 @@ from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers
-from .reading import sorted_page
+from .reading import read_rows, sorted_page
 from .tallies import RULERS, tallies_in
 
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
@@ -128,15 +128,8 @@ class CounterRows:
     def of_scopes(self, scopes: Sequence[Scope], send: Send) -> dict[Scope, Mapping[str, Any]]:
         """The stored counters of at most 100 scopes, empty where none is stored. Those that the engine leaves out are
         missing. One consistent request."""
-        if not scopes:
-            return {}
-        keys = [self.key(scope) for scope in scopes]
-        attributes = [*keys[0], *_COUNTING, GIVEN_BACK, BORN]
-        answer = send("batch_get_item", expressions.read_keys(self.table, keys, attributes=attributes))
-        left_out = answer.get("UnprocessedKeys", {}).get(self.table, {}).get("Keys", ())
-        found = {str({name: row[name] for name in keys[0]}): row for row in answer["Responses"].get(self.table, ())}
-        wanted = ((scope, key) for scope, key in zip(scopes, keys, strict=True) if key not in left_out)
-        return {scope: dynamodb.unmarshal(found.get(str(key), {})) for scope, key in wanted}
+        rows = read_rows(self.table, [*map(self.key, scopes)], [*_COUNTING, GIVEN_BACK, BORN], send)
+        return {scope: row for scope, row in zip(scopes, rows, strict=True) if row is not None}
 
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""

@@ -20,7 +20,7 @@ from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
 from .lru import LRU, SCOPES_CHECKED
-from .reading import sorted_page
+from .reading import read_rows, sorted_page
 
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
@@ -46,16 +46,9 @@ class LineRows:
 
     def of_many(self, scopes: Iterable[str | None], send: Send) -> dict[str | None, Lines]:
         """The lines of at most 100 scopes, without those that the engine leaves out. One consistent request."""
-        keys = [self._key(scope) for scope in dict.fromkeys(scopes)]
-        if not keys:
-            return {}
-        names = [*self._head, *_FIELDS]
-        answer = send("batch_get_item", expressions.read_keys(self.schema.table, keys, attributes=names))
-        left_out = answer.get("UnprocessedKeys", {}).get(self.schema.table, {}).get("Keys", ())
-        rows = map(dynamodb.unmarshal, answer["Responses"].get(self.schema.table, ()))
-        found = {named_scope(row["scope"]): _lines(row) for row in rows}
-        wanted = (named_scope(key["scope"]["S"]) for key in keys if key not in left_out)
-        return {scope: found.get(scope, Lines()) for scope in wanted}
+        wanted = list(dict.fromkeys(scopes))
+        rows = read_rows(self.schema.table, [*map(self._key, wanted)], _FIELDS, send)
+        return {scope: _lines(row) for scope, row in zip(wanted, rows, strict=True) if row is not None}
 
     def version(self, send: Send) -> int:
         """How many changes there were. One consistent read."""
