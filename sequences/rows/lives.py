@@ -44,7 +44,6 @@ class TableLives:
         self._config = config
         self._needs_transactions = needs_transactions
         self._sound: tuple[TableLife, ...] | None = None
-        self._client = config.client
         self.current: tuple[TableLife, ...] = ()
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
         self._first = threading.RLock()  # held by the first caller while it asks
@@ -66,17 +65,7 @@ class TableLives:
     @property
     def needs(self) -> TableRequirements:
         """What decides whether the sequence is sound on its tables."""
-        config = self._config
-        return TableRequirements(
-            sequence=config.alias,
-            client=config.client,
-            tables=tuple(self.tables),
-            needs_transactions=self._needs_transactions,
-            region=config.region,
-            home_region=config.home_region,
-            striped=bool(config.stripe),
-            accepted=config.accepted,
-        )
+        return TableRequirements(self._config, self.tables, self._needs_transactions)
 
     def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
         """Reject requests that need a transaction if the tables take none (SequenceUnsound). Return the others."""
@@ -119,7 +108,7 @@ class TableLives:
                 self._first.release()
 
     def _bind(self, send: Send) -> None:
-        lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self._client) for schema in self.schemas])
+        lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self._config.client) for schema in self.schemas])
         others = False
         if lives != self._sound:
             others = self._goes_on_in(lives)
@@ -141,7 +130,7 @@ class TableLives:
         soundness = judge(self.needs, dict(zip(self.tables, (life.copies for life in lives), strict=True)))
         if soundness.refuses:
             for table in self.tables:
-                dynamodb.ask_again(table, self._client)
+                dynamodb.ask_again(table, self._config.client)
             raise SequenceUnsound(f"{soundness.found}. {soundness.reason} Nothing was written. {soundness.remedy}")
         for schema, life in zip(self.schemas, lives, strict=True):
             if life.keys:
@@ -157,7 +146,7 @@ class TableLives:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""
         before = self.current
         for table in self.tables:
-            dynamodb.life_of(table, send=send, anew=True, alias=self._client)
+            dynamodb.life_of(table, send=send, anew=True, alias=self._config.client)
         self.bind(send)
         return _are_others(before, self.current)
 
