@@ -55,6 +55,9 @@ EXPIRY_SECONDS = 86_400
 BELIEVED_SECONDS = 2.0  # by the engine's clock, whose dates are whole seconds
 TURN_UNITS = 2.0  # to take a place, and to give it back
 
+Line = Mapping[str, Any] | None
+"""The row of a line; None if there is none, or if it cannot be used."""
+
 
 @dataclass(slots=True)
 class _Place:
@@ -194,22 +197,25 @@ class HostQueue:
         believed = line.get("counted_in") == turn.fingerprint and abs(age) <= BELIEVED_SECONDS
         return line.get("last_value") if believed else None
 
-    def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
+    def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Line:
         expires = int(self._wall()) + EXPIRY_SECONDS
         request = expressions.take_place(self._schema.table, self.key(scope), expires=expires)
-        line = self._sent("update_item", request, "Attributes", turn, deadline)
+        line = self._sent("update_item", request, turn, deadline)
         turn.place = line["taken"] if line else 0
         turn.write_units += TURN_UNITS if line else 0.0
         return line
 
     def _give_back(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
         """Give the place back, and leave the line if this process has met nobody there for LINGER_SECONDS."""
-        line: Mapping[str, Any] | None = None
+        line: Line = None
         if turn.place:
             table, key = self._schema.table, self.key(scope)
-            left = {} if place.lost or turn.last_value is None else self._left(turn)
+            left: dict[str, Any] = {}
+            if turn.last_value is not None and not place.lost:
+                left = {"last_value": turn.last_value, "left_at": int(self._wall() * 1000)}
+                left["counted_in"] = turn.fingerprint
             request = expressions.give_place_back(table, key, place=turn.place, left=left)
-            line = self._sent("update_item", request, "Attributes", turn, deadline)
+            line = self._sent("update_item", request, turn, deadline)
         now = self._clock()
         if line and (line["taken"] > turn.place or turn.place > place.given_back + 1):
             place.met_others_at = now
@@ -217,22 +223,11 @@ class HostQueue:
         if now - place.met_others_at > LINGER_SECONDS:
             place.lines_up, place.looked_at = False, now
 
-    def _left(self, turn: Turn) -> dict[str, Any]:
-        return {
-            "last_value": turn.last_value,
-            "left_at": int(self._wall() * 1000),
-            "counted_in": turn.fingerprint,
-        }
-
-    def _read(
-        self, scope: Scope, turn: Turn, deadline: Deadline, *, consistent: bool = True
-    ) -> Mapping[str, Any] | None:
+    def _read(self, scope: Scope, turn: Turn, deadline: Deadline, *, consistent: bool = True) -> Line:
         request = {**expressions.read_item(self._schema.table, self.key(scope)), "ConsistentRead": consistent}
-        return self._sent("get_item", request, "Item", turn, deadline)
+        return self._sent("get_item", request, turn, deadline)
 
-    def _sent(
-        self, operation: str, request: Mapping[str, Any], member: str, turn: Turn, deadline: Deadline
-    ) -> Mapping[str, Any] | None:
+    def _sent(self, operation: str, request: Mapping[str, Any], turn: Turn, deadline: Deadline) -> Line:
         """The line in the answer; None without one."""
         try:
             seconds = min(LONGEST_TURN, max(deadline.left, GRACE_SECONDS))
@@ -241,4 +236,4 @@ class HostQueue:
             return None
         if operation == "get_item":
             turn.read_units += dynamodb.used_units(answer)
-        return dynamodb.unmarshal(answer.get(member, {})) or None
+        return dynamodb.unmarshal(answer.get("Item" if operation == "get_item" else "Attributes", {})) or None
