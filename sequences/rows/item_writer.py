@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 from .. import dynamodb
@@ -29,39 +30,31 @@ from .put_requests import BroughtKeys, Requests
 from .refusals import Refusals
 
 
+@dataclass(eq=False, repr=False)
 class ItemWriter(Committer):
     """Stores the items of one sequence. With a `line`, processes and hosts that race at a scope take turns."""
 
-    def __init__(
-        self,
-        assigner: Assigner,
-        layout: ItemLayout,
-        markers: Markers,
-        lives: TableLives,
-        *,
-        most_actions: int,
-        line: HostQueue | None,
-        clock: Callable[[], float],
-        format: Format,  # noqa: A002 - the key FORMAT
-    ) -> None:
-        self.assigner = assigner
-        self.layout = layout
-        self.markers = markers
-        self.lives = lives
-        self.most_actions = most_actions
-        self.line = line
-        self.clock = clock
-        self.answers = Answers(assigner, markers, format)
+    assigner: Assigner
+    layout: ItemLayout
+    markers: Markers
+    lives: TableLives
+    most_actions: int
+    line: HostQueue | None
+    clock: Callable[[], float]
+    format: InitVar[Format]
+
+    def __post_init__(self, format: Format) -> None:  # noqa: A002 - the key FORMAT
+        self.answers = Answers(self.assigner, self.markers, format)
         requests = Requests(
-            alias=markers.alias,
-            most_actions=most_actions,
-            own_key=BroughtKeys(layout).of,
-            own_row=assigner.own_rows.problem,
-            digest=markers.digest,
+            alias=self.markers.alias,
+            most_actions=self.most_actions,
+            own_key=BroughtKeys(self.layout).of,
+            own_row=self.assigner.own_rows.problem,
+            digest=self.markers.digest,
             sample=self.answers.sample,
         )
         self.request, self.reservation, self.parts = requests.put, requests.reservation, requests.parts
-        self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
+        self.refusals = Refusals(self.assigner, self.layout, self.markers, self.lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
         """The turns in the queue of hosts that are not paid for yet."""
 
