@@ -106,7 +106,8 @@ class ItemLayout:
     def check_scope(self, scope: Scope) -> None:
         """Raise InvalidScope for a scope whose items cannot be told from those of another one."""
         schema, (scope, _) = self.schema, parted(scope)
-        if self.in_collections and schema.partition_type == "N" and not _is_canonical(scope):
+        is_number = self.in_collections and schema.partition_type == "N"
+        if is_number and not re.fullmatch(r"0|-?[1-9][0-9]{0,37}", scope or ""):
             raise InvalidScope(
                 f"The scope is {scope!r}; it must be a whole number without zeros before it, as the partition key of "
                 f"the table {schema.table!r} is a number."
@@ -184,10 +185,6 @@ class ItemLayout:
         for row in map(dynamodb.unmarshal, answer["Items"]):
             return Top(self.schema.number(row), read_units, frozen_in(row))
         return Top(None, read_units)
-
-
-def _is_canonical(scope: str | None) -> bool:
-    return scope is not None and re.fullmatch(r"0|-?[1-9][0-9]{0,37}", scope) is not None
 
 
 def _problems(layout: ItemLayout) -> Iterator[tuple[str, str]]:

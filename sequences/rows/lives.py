@@ -19,7 +19,7 @@ from ..exceptions import SequenceUnsound
 from ..types import SequenceConfig
 from .layout import Send
 from .rules_row import RulesRow
-from .soundness import TableRequirements, judge
+from .soundness import TableRequirements, Verdict, judge
 
 LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and others ask themselves
 
@@ -123,7 +123,7 @@ class TableLives:
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = judge(self.needs, dict(zip(self.tables, (life.copies for life in lives), strict=True)))
-        if soundness.refuses:
+        if soundness.verdict is Verdict.UNSOUND:
             for table in self.tables:
                 dynamodb.ask_again(table, self.config.client)
             raise SequenceUnsound(f"{soundness.found}. {soundness.reason} Nothing was written. {soundness.remedy}")

@@ -47,7 +47,8 @@ class Refusals:
         refusal = self._with_rows(refusal)
         write, undecided = refusal.write, refusal.undecided
         met = [(role, reason.old) for role, reason in refusal.reasons if reason.old]
-        signs = {old.get(self._sign_name(role)) for role, old in met}
+        sign_names = {"counter": "token", "marker": "request", "item": self.layout.token_name}
+        signs = {old.get(sign_names.get(role.kind, "")) for role, old in met}
         signs.update(self._signs_of_tokens(refusal, signs))
         stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
         if stored is not None:
@@ -98,10 +99,6 @@ class Refusals:
             return self.markers.schema.table, self.markers.key(scope, request.token)
         own_key = request.items[role.rider][1]
         return self.layout.schema.table, own_key or self.layout.key(scope, self._number(write, role))
-
-    def _sign_name(self, role: Role) -> str:
-        """The attribute in which a row has the sign of the write that stored it."""
-        return {"counter": "token", "marker": "request", "item": self.layout.token_name}.get(role.kind, "")
 
     def _number(self, write: PreparedWrite, role: Role) -> int:
         return self.answers.value(write.values[role.pending], role.rider)

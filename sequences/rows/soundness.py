@@ -58,11 +58,6 @@ class Soundness:
     remedy: str = ""
     takes_transactions: bool = True
 
-    @property
-    def refuses(self) -> bool:
-        """Whether the sequence must not be written here."""
-        return self.verdict is Verdict.UNSOUND
-
 
 def judge(needs: TableRequirements, copies: Mapping[str, Copies | None]) -> Soundness:
     """Judge a sequence by the copies of its tables; None stands for what could not be read.
