@@ -100,13 +100,14 @@ class ItemWriter(Committer):
         self._charge(scope, assignment)
         signs = [new_token() for _ in assignment.pendings]
         actions, roles = self._actions(scope, assignment, signs)
-        single = len(actions) == 1
         token = assignment.token or new_token()
+        if len(actions) == 1:
+            operation, request = "put_item", expressions.single_write(actions[0])
+        else:
+            operation, request = "transact_write_items", expressions.transaction(actions, request_token=token)
         return PreparedWrite(
-            operation="put_item" if single else "transact_write_items",
-            request=expressions.single_write(actions[0])
-            if single
-            else expressions.transaction(actions, request_token=token),
+            operation=operation,
+            request=request,
             pendings=tuple(assignment.pendings),
             values=tuple(assignment.values),
             roles=tuple(roles),

@@ -138,10 +138,8 @@ def item_layout(
 class OwnRows:
     """The rows of one sequence that are not its items, which what rides with an item must leave alone.
 
-    They are told by their tables and partition keys alone.
-
-    `items` are the keys of the items' table. `others` are the tables of its counters, markers and history, which have
-    the keys of counters unless one of them is the table of the items.
+    They are told by their tables and partition keys alone. `items` are the keys of the items' table. `others` are the
+    tables of counters, markers and history, which have the keys of counters unless one is the table of the items.
     """
 
     def __init__(self, alias: str, items: KeySchema, others: Iterable[str]) -> None:

@@ -123,10 +123,9 @@ class RulesRow:
     def require(self, send: Send, *, anew: bool = False) -> None:
         """Raise RulesChanged if the rows are written by rules that do not go together with the present ones.
 
-        Raise TableRestored if they came from another table.
-        Costs one request in a process, and once in the life of the sequence two writes, which store the row, and a
-        `DescribeTable` for each table. What cannot be read or stored makes no write fail: it is logged once, and tried
-        again a minute later if that may help.
+        Raise TableRestored if they came from another table. Costs one request in a process, and once in the life of the
+        sequence two writes, which store the row, and a `DescribeTable` for each table. What cannot be read or stored
+        makes no write fail: it is logged once, and tried again a minute later if that may help.
         """
         if anew and not self._in_part:  # a missing table alone may look like another life of the tables
             self._looked_until = -inf

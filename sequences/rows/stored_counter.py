@@ -171,13 +171,10 @@ class StoredCounter:
         state = self.standing(scope, send)
         reached = self.last_value(state)
         if reached != self.last_value(replace(state, stored=None)):
-            request = self.guarded(
-                expressions.advance_counter(
-                    self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
-                )
-            )
+            row = self.row(reached, new_token())
+            request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
             try:
-                send("update_item", request)
+                send("update_item", self.guarded(request))
             except WriteCancelled:
                 self.memory.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
@@ -215,10 +212,9 @@ class StoredCounter:
 
         Another process that remembers a value of the scope refuses the next one (SequenceWentBack).
         """
+        request = expressions.delete_counter(self.table, self.key(scope))
         try:
-            write_once(
-                "delete_item", expressions.delete_counter(self.table, self.key(scope)), token="", deadline=deadline
-            )
+            write_once("delete_item", request, token="", deadline=deadline)
         except WriteCancelled as error:
             if frozen := (error.reasons[0].old or {}).get("frozen"):
                 raise operator_errors.frozen(self.alias, scope, frozen) from error
