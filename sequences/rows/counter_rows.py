@@ -20,6 +20,8 @@ from .numbers import Numbers
 from .reading import read_rows, sorted_page
 from .tallies import RULERS, tallies_in
 
+CLOSED = "closed"
+"""What a frozen counter says of a closed period, beside who closed it, when and why."""
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 
 
@@ -77,10 +79,9 @@ class CounterState:
         return known
 
 
-def is_due(closing: Mapping[str, Any], now: float) -> bool:
-    """Whether the moment has come since which a period is closed."""
-    since: int = closing["since"]
-    return since <= now
+def _closed(closing: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
+    """What a counter that is frozen because its period is closed says; None if that is closed later."""
+    return {**closing, CLOSED: True} if closing["since"] <= now else None
 
 
 def frozen_at(row: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
@@ -88,8 +89,7 @@ def frozen_at(row: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
     if "frozen" in row:
         found: Mapping[str, Any] = row["frozen"]
         return found
-    closing: Mapping[str, Any] | None = row.get(CLOSING)
-    return {**closing, "closed": True} if closing and is_due(closing, now) else None
+    return _closed(row[CLOSING], now) if row.get(CLOSING) else None
 
 
 class CounterRows:
@@ -155,8 +155,6 @@ class CounterRows:
         )
 
 
-CLOSED = "closed"
-"""What a frozen counter says of a closed period, beside who closed it, when and why."""
 UNITS = 1.0  # of a read of the row
 
 
@@ -197,8 +195,8 @@ class Closings:
         if "since" not in row or scope_text(scope.scope) in row.get("open", ()):
             return row, {}
         about = {name: row[name] for name in ("by", "at", "reason", "since")}
-        if is_due(about, self.wall()):
-            raise operator_errors.frozen(self.alias, scope, {**about, CLOSED: True})
+        if closed := _closed(about, self.wall()):
+            raise operator_errors.frozen(self.alias, scope, closed)
         return row, about
 
     def require_open(self, scope: Scope, send: Send) -> float:
@@ -211,8 +209,8 @@ class Closings:
     def require_thawed(self, scope: Scope, state: CounterState) -> None:
         """Raise SequenceFrozen for a counter that is frozen, or whose period is closed by now."""
         about = state.frozen
-        if about is None and state.closing and is_due(state.closing, self.wall()):
-            about = {**state.closing, CLOSED: True}
+        if about is None and state.closing:
+            about = _closed(state.closing, self.wall())
         if about is not None:
             raise operator_errors.frozen(self.alias, scope, about)
 
