@@ -138,7 +138,7 @@ def item_layout(
 class OwnRows:
     """The rows of one sequence that are not its items, which what rides with an item must leave alone.
 
-    They are told by their tables and partition keys alone. `items` are the keys of the items' table. `others` are the
+    Their tables and partition keys tell them from others. `items` are the keys of the items' table. `others` are the
     tables of counters, markers and history, which have the keys of counters unless one is the table of the items.
     """
 
