@@ -33,7 +33,7 @@ from ..ops.overview import (
 from ..ops.prices import cost_of_units, prices
 from ..rates import Rates
 from ..registry import configured, strategies
-from ..rows.spent import Spent
+from ..rows.answers import Spent
 from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
 from .charts import by_day

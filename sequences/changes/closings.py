@@ -12,7 +12,7 @@ from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..formats.periods import Period
 from ..registry import strategies
-from ..rows.closings import CLOSED
+from ..rows.counter_rows import CLOSED
 from ..rows.lines import check_period
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of

@@ -9,7 +9,7 @@ from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
 from ..rows import operator_errors
-from ..rows.closings import CLOSED
+from ..rows.counter_rows import CLOSED
 from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change

@@ -1,21 +1,84 @@
-"""Answers requests for items: with the allocation of what a write stored, or with the first answer to their token."""
+"""Answers requests for items: with the allocation of what a write stored, or with the first answer to their token.
+
+Markers, stored beside the items, remember which value each idempotency token got.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
-from ..commit.retries import Deadline
+from ..commit.retries import Deadline, read
+from ..dynamodb import expressions
+from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import IdempotencyMismatch, InvalidSequence
 from ..formats import Format
 from ..formats.inserts import Inserts
-from ..types import Allocation, Dated, Scope, parted
+from ..types import Allocation, Dated, Scope, parted, scope_text
 from .assignments import Assigner
-from .markers import Markers
+from .put_requests import own_places
+
+
+@dataclass(slots=True, eq=False)
+class Markers:
+    """The markers of one sequence. Each expires `seconds` after it is written. `template` is its FORMAT."""
+
+    alias: str
+    schema: KeySchema
+    seconds: int
+    ignored: Collection[str]
+    template: str | None
+    wall: Callable[[], float]
+
+    def partition(self, scope: Scope) -> str:
+        """The partition key of a scope's markers. No scope's items can have it.
+
+        It is without the period, so that a repeat in the next period finds the first answer.
+        """
+        return f"#marker#{self.alias}#{scope_text(parted(scope)[0])}"
+
+    def key(self, scope: Scope, token: str) -> dict[str, Any]:
+        """The key of a token's marker."""
+        return self.schema.key(self.partition(scope), expressions.marker_number(token))
+
+    def put(self, scope: Scope, request: PutRequest, value: int, sign: str) -> dict[str, Any]:
+        """The action that stores a request's marker, on the condition that there is none, or only an expired one.
+
+        `sign` tells the write that stores it from every other write. The marker also has the FORMAT of the texts, for
+        a repeat after that has changed. It tells how many items the request has, and which of them have keys of their
+        own: the audit asks.
+        """
+        now = int(self.wall())
+        fields = {
+            "token": request.token,
+            "request": sign,
+            "value": value,
+            "digest": request.digest,
+            MARKER_EXPIRY: now + self.seconds,
+            **({"count": request.count} if request.item is None else {"items": request.count}),
+            **({"own_keys": own_keys} if (own_keys := own_places(request)) else {}),
+            **({"period": parted(scope)[1], "day": request.day.isoformat()} if request.day else {}),
+            **({"format": self.template} if self.template and request.item is not None else {}),
+        }
+        marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
+        return expressions.put_marker(self.schema, marker, now=now)
+
+    def find(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> Mapping[str, Any] | None:
+        """The marker of a request's token; None if there is none, or only an expired one. One consistent read."""
+        request = expressions.read_item(self.schema.table, self.key(scope, pending.request.token))
+        answer = read("get_item", request, deadline=deadline)
+        pending.charge(read_units=dynamodb.used_units(answer))
+        marker = dynamodb.unmarshal(answer.get("Item", {}))
+        return marker if marker.get(MARKER_EXPIRY, 0) > self.wall() else None
+
+    def digest(self, item: Mapping[str, Any]) -> str:
+        """A fingerprint of the item without the attributes in `ignore_in_repeat`. A repeat must have the same."""
+        return dynamodb.fingerprint({name: value for name, value in item.items() if name not in self.ignored})
 
 
 class Answers:
@@ -25,28 +88,22 @@ class Answers:
         self._assigner = assigner
         self._markers = markers
         self._format, self._inserts = format, Inserts(format)
+        self.sample = self._inserts.sample
+        """Another text of any value. Raises InvalidItem for a template that does not fit the sequence."""
 
     def value(self, first: int, place: int) -> int:
         """The value of an item, from the value of the first item of its request."""
         return first + self._assigner.numbers.step * place
 
-    def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
-        """A value as FORMAT writes it."""
-        return self._text(self._format, value, scope, day)
-
-    @staticmethod
-    def _text(form: Format, value: int, scope: Scope, day: datetime.date | None) -> str:
+    def text(self, value: int, scope: Scope, day: datetime.date | None, former: Format | None = None) -> str:
+        """A value as FORMAT writes it, or a former one."""
         plain, period = parted(scope)
-        return form.text(value, plain, day, period)
+        return (former or self._format).text(value, plain, day, period)
 
     def writing(self, value: int, scope: Scope, day: datetime.date | None) -> Callable[[str], str]:
         """What writes the other texts of a value, each by its template (see `actions.value_text`)."""
         plain, period = parted(scope)
         return lambda template: self._inserts.write(template, value, plain, day, period)
-
-    def sample(self, template: str) -> str:
-        """Another text of any value. Raises InvalidItem for a template that does not fit the sequence."""
-        return self._inserts.sample(template)
 
     def allocate(
         self,
@@ -61,7 +118,6 @@ class Answers:
 
         A repeat has the texts that its items were given, by the FORMAT of then.
         """
-        form = replayed_by or self._format
         plain, period = parted(scope)
         count = pending.request.count if pending.request.more else 1
         first = Allocation(
@@ -73,11 +129,13 @@ class Answers:
             write_units=pending.write_units / count,
             read_units=pending.read_units / count,
             period=period,
-            text=self._text(form, value, scope, day),
+            text=self.text(value, scope, day, replayed_by),
         )
         if count > 1:
             following = [self.value(value, place) for place in range(1, count)]
-            pending.rest = tuple(replace(first, value=one, text=self._text(form, one, scope, day)) for one in following)
+            pending.rest = tuple(
+                replace(first, value=one, text=self.text(one, scope, day, replayed_by)) for one in following
+            )
         pending.settle(first)
 
     def repeat_if_marked(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
@@ -106,3 +164,23 @@ class Answers:
         with suppress(InvalidSequence):
             return replace(self._format, template=marker.get("format", self._format.template))
         return self._format
+
+
+@dataclass(slots=True)
+class Spent:
+    """How many numbers were stored with an item, and what the engine reported for them. Threads may miss some."""
+
+    numbers: int = 0
+    write: float = 0.0
+    read: float = 0.0
+
+    def add(self, stored: Allocation) -> None:
+        """Count a number that was just stored."""
+        self.numbers += 1
+        self.write += stored.write_units
+        self.read += stored.read_units
+
+    @property
+    def each(self) -> tuple[float, float]:
+        """The write and the read units of one number, once there is any."""
+        return self.write / self.numbers, self.read / self.numbers

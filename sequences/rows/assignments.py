@@ -10,10 +10,10 @@ from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..exceptions import CancellationReason
 from ..types import Scope
+from .history import ScopeList
 from .layout import Send
 from .numbers import Numbers
-from .own_rows import OwnRows
-from .scope_list import ScopeList
+from .places import OwnRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,65 @@
-"""What a process remembers of the counters of a sequence, and what it looks at before it first counts in a scope."""
+"""What a process and its host remember of the scopes of a sequence, as evidence against one that went back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
 from .. import dynamodb
+from ..commit import host_memory
 from ..dynamodb import expressions
 from ..types import Scope, scope_text
 from .counter_rows import CounterRows
-from .evidence import Evidence
 from .layout import ItemLayout, Send
 from .lives import TableLives
 from .lru import LRU, SCOPES_CHECKED
 from .numbers import Numbers
 from .tallies import TallyMemory
+
+
+@dataclass(eq=False, repr=False)
+class Evidence:
+    """The highest value that was handed out in each scope of a sequence.
+
+    This process remembers it for the scopes that it used last. It also leaves it to the other processes of the host,
+    under a name that has the life of the tables and the `place` of the scope in them. Where the engine does not tell
+    one life of a table from the next, nothing is left: it would be held against a table that was made anew.
+    """
+
+    numbers: Numbers
+    lives: TableLives
+    place: Callable[[Scope], str]
+    own: LRU[int] = field(default_factory=LRU)
+
+    def known(self, scope: Scope) -> int | None:
+        """The highest value that was handed out, as far as the processes of this host know."""
+        name = self._name(scope)
+        own, others = self.own.get(scope), host_memory.remembered(name) if name else None
+        return max((value for value in (own, others) if value is not None), default=None)
+
+    def note(self, scope: Scope, value: int) -> None:
+        """Remember a value that was handed out, and is confirmed. Those of another Region do not count."""
+        own = self.own.get(scope)
+        if (own is not None and value <= own) or (self.numbers.others and self.numbers.is_of_others(value)):
+            return
+        self.own.put(scope, value)
+        if name := self._name(scope):
+            host_memory.remember(name, value)
+
+    def forget(self) -> None:
+        """Forget what this process knows of every scope, because a table is another one now."""
+        self.own.clear()
+
+    def forget_scope(self, scope: Scope) -> None:
+        """Forget what this process and those that begin later know of a scope, which may begin again."""
+        self.own.forget(scope)
+        if name := self._name(scope):
+            host_memory.forget(name)
+
+    def _name(self, scope: Scope) -> str:
+        """What the processes of the host call the scope; empty if nothing is to be left or found."""
+        return f"{self.lives}|{self.place(scope)}" if self.lives.are_known else ""
+
 
 NEWEST_ITEMS = 100
 
@@ -32,7 +80,11 @@ class CounterMemory:
             lambda scope: f"counter {rows.name} {scope_text(scope)}",
             own=LRU(SCOPES_CHECKED, dropped=self._checked.forget),  # whose value is forgotten is looked at again
         )
-        self._behind: LRU[int] = LRU()  # the highest value of an imported row that was in the way
+        self._behind: LRU[int] = LRU()
+        self.behind = self._behind.get
+        """The value that `fell_behind` noted; None if there is none, or if the counter has moved since."""
+        self.caught_up = self._behind.forget
+        """Notes that the next write moves the counter past the stored items."""
         self.tallies = TallyMemory()
 
     def forget(self) -> None:
@@ -82,11 +134,3 @@ class CounterMemory:
     def fell_behind(self, scope: Scope, value: int) -> None:
         """Note that a row that the counter does not know has this value, so that it moves past the stored items."""
         self._behind.put(scope, max(value, self._behind.get(scope) or 0))
-
-    def behind(self, scope: Scope) -> int | None:
-        """The value that `fell_behind` noted; None if there is none, or if the counter has moved since."""
-        return self._behind.get(scope)
-
-    def caught_up(self, scope: Scope) -> None:
-        """Note that the next write moves the counter past the stored items."""
-        self._behind.forget(scope)

@@ -1,23 +1,27 @@
-"""The rows of the counters of a sequence: where they are, what they say, and how lists show them."""
+"""The rows of counters and of closed periods: where they are, what they say, and how lists show them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from .. import dynamodb
+from ..commit.requests import Pending, PutRequest
 from ..dynamodb import expressions
 from ..dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
-from ..types import Counter, Scope, parted, scope_of_text, scope_text
+from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers
-from .reading import sorted_page
+from .reading import read_rows, sorted_page
 from .tallies import RULERS, tallies_in
 
+CLOSED = "closed"
+"""What a frozen counter says of a closed period, beside who closed it, when and why."""
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 
 
@@ -75,10 +79,9 @@ class CounterState:
         return known
 
 
-def is_due(closing: Mapping[str, Any], now: float) -> bool:
-    """Whether the moment has come since which a period is closed."""
-    since: int = closing["since"]
-    return since <= now
+def _closed(closing: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
+    """What a counter that is frozen because its period is closed says; None if that is closed later."""
+    return {**closing, CLOSED: True} if closing["since"] <= now else None
 
 
 def frozen_at(row: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
@@ -86,8 +89,7 @@ def frozen_at(row: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
     if "frozen" in row:
         found: Mapping[str, Any] = row["frozen"]
         return found
-    closing: Mapping[str, Any] | None = row.get(CLOSING)
-    return {**closing, "closed": True} if closing and is_due(closing, now) else None
+    return _closed(row[CLOSING], now) if row.get(CLOSING) else None
 
 
 class CounterRows:
@@ -126,15 +128,8 @@ class CounterRows:
     def of_scopes(self, scopes: Sequence[Scope], send: Send) -> dict[Scope, Mapping[str, Any]]:
         """The stored counters of at most 100 scopes, empty where none is stored. Those that the engine leaves out are
         missing. One consistent request."""
-        if not scopes:
-            return {}
-        keys = [self.key(scope) for scope in scopes]
-        attributes = [*keys[0], *_COUNTING, GIVEN_BACK, BORN]
-        answer = send("batch_get_item", expressions.read_keys(self.table, keys, attributes=attributes))
-        left_out = answer.get("UnprocessedKeys", {}).get(self.table, {}).get("Keys", ())
-        found = {str({name: row[name] for name in keys[0]}): row for row in answer["Responses"].get(self.table, ())}
-        wanted = ((scope, key) for scope, key in zip(scopes, keys, strict=True) if key not in left_out)
-        return {scope: dynamodb.unmarshal(found.get(str(key), {})) for scope, key in wanted}
+        rows = read_rows(self.table, [*map(self.key, scopes)], [*_COUNTING, GIVEN_BACK, BORN], send)
+        return {scope: row for scope, row in zip(scopes, rows, strict=True) if row is not None}
 
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""
@@ -158,3 +153,94 @@ class CounterRows:
             percent_used=self._numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
             tallies=tallies,
         )
+
+
+UNITS = 1.0  # of a read of the row
+
+
+@dataclass(frozen=True, slots=True)
+class Closings:
+    """The closed periods of one sequence, as their rows are now: nothing is remembered of them.
+
+    Each has one row beside the counters, for the scopes that have no number in it yet. The counters that are there when
+    a period is closed are frozen, each by a change of its own. A scope that has none is looked up in this row before
+    its first number, and the row stays a condition of that write where it is a transaction.
+    """
+
+    alias: str
+    rows: CounterRows
+    wall: Callable[[], float]
+
+    def place(self, period: str) -> tuple[str, dict[str, Any]]:
+        """The table and the key of the row of a period."""
+        name, schema = f"#closed#{self.rows.name}", self.rows.schema
+        beside = schema.key(f"{name}#{period}", 0) if self.rows.beside_items else None
+        return schema.table, beside or {"sequence": {"S": name}, "scope": {"S": period}}
+
+    def read(self, period: str, send: Send) -> Mapping[str, Any]:
+        """The row of a period, empty if it was never closed. One consistent read.
+
+        While it is closed, `since` says from which moment on (seconds since 1970, 0 for always), and `open` has the
+        texts of the scopes that are open again.
+        """
+        answer = send("get_item", expressions.read_item(*self.place(period)))
+        return dynamodb.unmarshal(answer.get("Item", {}))
+
+    def about(self, scope: Dated, send: Send) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The row of the period of a scope that begins, and what it says of that scope: empty if it stays open.
+
+        Raises SequenceFrozen if the scope is closed by now.
+        """
+        row = self.read(scope.period, send)
+        if "since" not in row or scope_text(scope.scope) in row.get("open", ()):
+            return row, {}
+        about = {name: row[name] for name in ("by", "at", "reason", "since")}
+        if closed := _closed(about, self.wall()):
+            raise operator_errors.frozen(self.alias, scope, closed)
+        return row, about
+
+    def require_open(self, scope: Scope, send: Send) -> float:
+        """Raise SequenceFrozen if a scope that may have no number yet is in a closed period; return the read units."""
+        if not isinstance(scope, Dated):
+            return 0.0
+        self.about(scope, send)
+        return UNITS
+
+    def require_thawed(self, scope: Scope, state: CounterState) -> None:
+        """Raise SequenceFrozen for a counter that is frozen, or whose period is closed by now."""
+        about = state.frozen
+        if about is None and state.closing:
+            about = _closed(state.closing, self.wall())
+        if about is not None:
+            raise operator_errors.frozen(self.alias, scope, about)
+
+    def unchanged(self, period: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The action of a transaction that refuses it unless the row of a period is as it was read."""
+        check = expressions.change_row(*self.place(period), unchanged={"token": row.get("token")})
+        del check["UpdateExpression"]
+        return {"ConditionCheck": check}
+
+
+class Opening:
+    """The first write of a scope in a period, on the condition that the period stays as it was read: open.
+
+    Raises SequenceFrozen if it is closed.
+    """
+
+    read_units = UNITS
+
+    def __init__(self, closings: Closings, scope: Dated, send: Send) -> None:
+        self._closings, self._scope = closings, scope
+        self._row, about = closings.about(scope, send)
+        self.closing: Mapping[str, Any] | None = about or None
+        """What the counter notes, if the period will be closed."""
+
+    def fitting(self, pendings: Sequence[Pending[PutRequest]], most: int) -> Sequence[Pending[PutRequest]]:
+        """As many requests as fit beside the check, into a transaction of so many actions; the first in any case."""
+        sizes = accumulate(pending.request.actions for pending in pendings)
+        return [one for one, size in zip(pendings, sizes, strict=True) if size < most] or pendings[:1]
+
+    def check(self, pendings: Sequence[Pending[PutRequest]], most: int) -> Mapping[str, Any] | None:
+        """The action that checks it; None beside a request that fills the transaction, for which the look must do."""
+        is_full = sum(pending.request.actions for pending in pendings) >= most
+        return None if is_full else self._closings.unchanged(self._scope.period, self._row)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 from ..dynamodb.expressions import SINCE
@@ -39,7 +40,7 @@ class Course:
 
         None before the first point.
         """
-        place = bisect_left(self.points, moment, key=_at)
+        place = bisect_left(self.points, moment, key=itemgetter(0))
         if place == len(self.points):
             return self.points[-1][1], True
         (end, high), (begin, low) = self.points[place], self.points[place - 1]
@@ -50,10 +51,6 @@ class Course:
         if low == high:
             return low, True
         return low + round((high - low) * (moment - begin) / (end - begin)), False
-
-
-def _at(point: Point) -> float:
-    return point[0]
 
 
 def course_of_nothing(numbers: Numbers) -> Course:
@@ -106,7 +103,7 @@ def _begins(counter: Counter, step: int, now: float, since: float | None) -> Ite
 
 def _last_write(points: Sequence[Point], last_value: int, step: int, at: float) -> Iterator[Point]:
     """The last write gave at least one value."""
-    place = bisect_right(points, at, key=_at)
+    place = bisect_right(points, at, key=itemgetter(0))
     before = points[place - 1][1] if place else last_value
     yield at, min(max(last_value - step, before), last_value)
     yield at, last_value
@@ -150,7 +147,7 @@ def first_probes(start: int, last_value: int) -> list[int]:
 def further_probes(times: Mapping[int, float], moments: Iterable[float], most: int) -> list[int]:
     """At most so many numbers between those whose times are known, where the moments lie."""
     known = _rising(times)
-    places = [bisect_left(known, moment, key=lambda known: known[1]) for moment in moments]
+    places = [bisect_left(known, moment, key=itemgetter(1)) for moment in moments]
     gaps = [(known[place - 1][0], known[place][0]) for place in places if 0 < place < len(known)]
     gaps = [(low, high) for low, high in gaps if high - low > 1]
     return sorted({number for gap in set(gaps) for number in _spread(*gap, most * gaps.count(gap) // len(gaps))})

@@ -1,22 +1,28 @@
 """The history of a sequence: one row for each guarded change, written in the transaction of the change itself.
 
-A row is never changed and never deleted.
+A row is never changed and never deleted. Beside the history are the note that a switch is under way, and the list of
+scopes.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain
+from math import inf
 from typing import Any
 
 from .. import dynamodb
+from ..commit.requests import Pending
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
-from ..exceptions import InvalidChange, InvalidSequence
-from ..types import Change, Dated, Scope
+from ..exceptions import InvalidChange, InvalidSequence, NotWritten, StorageRefused, TableMissing, WriteCancelled
+from ..types import Change, Dated, Scope, parted, scope_of_text, scope_text
 from .layout import Send
+from .lru import LRU, SCOPES_CHECKED
 from .reading import pages, sorted_page
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after")
@@ -52,18 +58,10 @@ class History:
 
     def put(self, change: Change, token: str) -> dict[str, Any]:
         """The action that stores a change. Its row has the token of the change, by which a repeat is recognised."""
-        fields = {
-            "kind": change.kind,
-            "of_scope": change.scope,
-            "period": change.period or None,
-            "by": change.by,
-            "reason": change.reason,
-            "before": change.before,
-            "after": change.after,
-            "token": token,
-        }
-        told = {name: value for name, value in fields.items() if value is not None}
-        return expressions.put_if_absent(self.schema, {**self._key(change, token), **dynamodb.marshal(told)})
+        fields = {**dataclasses.asdict(change), "of_scope": change.scope, "period": change.period or None}
+        told = {name: fields[name] for name in FIELDS if fields[name] is not None}
+        row = dynamodb.marshal({**told, "token": token})
+        return expressions.put_if_absent(self.schema, {**self._key(change, token), **row})
 
     def has(self, change: Change, token: str, send: Send) -> bool:
         """Whether a change is stored. One consistent read."""
@@ -104,14 +102,115 @@ class History:
         return {row["scope"]: Dated.of(row.get("of_scope"), row.get("period", "")) for row in rows}
 
     def _change(self, row: Mapping[str, Any]) -> Change:
-        return Change(
-            sequence=self.alias,
-            scope=row.get("of_scope"),
-            kind=row["kind"],
-            by=row["by"],
-            at=datetime.fromisoformat(row["scope"].partition("#")[0]),
-            reason=row["reason"],
-            before=row.get("before"),
-            after=row.get("after"),
-            period=row.get("period", ""),
-        )
+        told = {"of_scope": None, "period": "", "before": None, "after": None, **row}
+        at = datetime.fromisoformat(row["scope"].partition("#")[0])
+        fields = {name: told[name] for name in FIELDS if name != "of_scope"}
+        return Change(sequence=self.alias, scope=told["of_scope"], at=at, **fields)
+
+
+FOLLOW_SECONDS = 60.0
+"""How long a process may go on following items after the end of a switch."""
+
+
+class SwitchNote:
+    """The note that a switch is under way, by which counters follow the items of another strategy. See `switches`."""
+
+    def __init__(self, history: History, clock: Callable[[], float]) -> None:
+        self._history = history
+        self._clock = clock
+        self._following_until = -inf
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The key of the note."""
+        return {"sequence": {"S": f"#switch#{self._history.alias}"}, "scope": {"S": "#"}}
+
+    def read(self, send: Send) -> Mapping[str, Any]:
+        """The note about the last switch, empty if there was none; `to` names the strategy while it is under way."""
+        request = expressions.read_item(self._history.schema.table, self.key)
+        return dynamodb.unmarshal(send("get_item", request).get("Item", {}))
+
+    def is_switching(self, send: Send) -> bool:
+        """Whether a switch is under way, so that counters follow items. A yes is remembered for FOLLOW_SECONDS."""
+        if self._clock() < self._following_until:
+            return True
+        try:
+            switching = self._history.is_apart and "to" in self.read(send)
+        except TableMissing:  # no change was ever made
+            return False
+        if not switching:
+            return False
+        self._following_until = self._clock() + FOLLOW_SECONDS
+        return True
+
+
+logger = logging.getLogger(__name__)
+
+
+class ScopeList:
+    """The list of the scopes of a sequence whose rows are no list: one partition, in the order of their names.
+
+    A scope is listed before its first value is stored. So the list has every scope that has a value, and perhaps one
+    whose first value was refused. A sequence that does not `keep` it has an empty one.
+    """
+
+    def __init__(self, history: History, *, keep: bool) -> None:
+        self.keep = keep and history.is_apart
+        self._history = history
+        self._listed: LRU[bool] = LRU(SCOPES_CHECKED)
+        self._has_told = False
+
+    def forget(self) -> None:
+        """Look for every scope again."""
+        self._listed.clear()
+
+    def add(self, scope: Scope, send: Send, charged: Pending[Any], *, is_new: bool = False) -> None:
+        """List a scope; the request is charged for it. `is_new` says that the scope has no value yet.
+
+        Costs one request and one write unit once in the life of a scope, and one request and half a read unit in each
+        other process that stores a value. A table that is missing, or refused to this role, makes no write of a value
+        fail: it is logged once. Raises NotWritten and OutcomeUnknown, after which it is tried again.
+        """
+        if not self.keep or self._listed.get(scope):
+            return
+        try:
+            charged.charge(**self.put(scope, send, is_new=is_new))
+        except StorageRefused as error:
+            if not self._has_told:
+                self._has_told = True
+                logger.warning("sequence %s: the scope %r is not in its list: %s", self._history.alias, scope, error)
+        self._listed.put(scope, True)
+
+    def put(self, scope: Scope, send: Send, *, is_new: bool = False) -> dict[str, float]:
+        """List a scope, whatever this process knows of it; return the units. Raises StorageRefused, as `add` others."""
+        table, key, units = self._history.schema.table, self._key(scope), {}
+        if not is_new:
+            found = send("get_item", {**expressions.read_item(table, key), "ConsistentRead": False})
+            units["read_units"] = dynamodb.used_units(found)
+            if "Item" in found:
+                return units
+        try:
+            answer = send("put_item", expressions.single_write({"TableName": table, "Item": key}))
+        except WriteCancelled as error:  # it met another write of the row
+            raise NotWritten(f"The list of scopes: {error}") from error
+        return {**units, "write_units": dynamodb.used_units(answer)}
+
+    def page(
+        self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
+    ) -> tuple[list[tuple[str | None, str]], str | None]:
+        """Some scopes, each with its period, and the cursor of the next page. One query."""
+        begin = beginning_of(prefix, period)
+        rows, following = sorted_page(self._history.schema, self._partition, cursor, limit, begin=begin)
+        return [parted(scope_of_text(row["scope"])) for row in rows], following
+
+    @property
+    def _partition(self) -> str:
+        return f"#scopes#{self._history.alias}"
+
+    def _key(self, scope: Scope) -> Mapping[str, Any]:
+        return {"sequence": {"S": self._partition}, "scope": {"S": scope_text(scope)}}
+
+
+def beginning_of(prefix: str, period: str) -> str:
+    """How the stored texts of the scopes begin that have this prefix and period."""
+    return f"#{period}#{prefix}" if period else prefix

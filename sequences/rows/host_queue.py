@@ -32,7 +32,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import dynamodb
@@ -54,6 +54,9 @@ LONGEST_WAIT = 0.2
 EXPIRY_SECONDS = 86_400
 BELIEVED_SECONDS = 2.0  # by the engine's clock, whose dates are whole seconds
 TURN_UNITS = 2.0  # to take a place, and to give it back
+
+Line = Mapping[str, Any] | None
+"""The row of a line; None if there is none, or if it cannot be used."""
 
 
 @dataclass(slots=True)
@@ -92,19 +95,19 @@ class Turn:
         return hashlib.sha256(self.counted_in.encode()).hexdigest()[:16]
 
 
+@dataclass(eq=False, repr=False)
 class HostQueue:
     """The queues of hosts at the scopes of one sequence, as this process sees them. Nothing is sent again."""
 
-    def __init__(self, name: str, schema: KeySchema, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
-        self._name = name
-        self._schema = schema
-        self._clock = clock
-        self._wall = wall
-        self._places: LRU[_Place] = LRU()
+    name: str
+    schema: KeySchema
+    clock: Callable[[], float]
+    wall: Callable[[], float]
+    _places: LRU[_Place] = field(default_factory=LRU, init=False)
 
     def key(self, scope: Scope) -> dict[str, Any]:
         """The key of a line's row. No scope's items can have it."""
-        return self._schema.key(f"#line#{self._name}#{scope_text(scope)}", 0)
+        return self.schema.key(f"#line#{self.name}#{scope_text(scope)}", 0)
 
     def lost(self, scope: Scope, items: int = 1) -> None:
         """This process lost a race with so many items."""
@@ -112,13 +115,13 @@ class HostQueue:
         place.lost = True
         place.lost_more += items
         if place.lost_more >= MOST_LOST and not place.lines_up:
-            place.lines_up, place.met_others_at = True, self._clock()
+            place.lines_up, place.met_others_at = True, self.clock()
 
     def won(self, scope: Scope) -> None:
         """This process stored something."""
         if place := self._places.get(scope):
             place.lost, place.lost_more = False, max(0.0, place.lost_more - WON)
-            place.wrote_at = self._clock()
+            place.wrote_at = self.clock()
 
     @contextmanager
     def turn(self, scope: Scope, counted_in: str, wanted_at: float, deadline: Deadline) -> Iterator[Turn]:
@@ -144,13 +147,13 @@ class HostQueue:
     def _place(self, scope: Scope) -> _Place:
         place = self._places.get(scope)
         if place is None:
-            place = _Place(looked_at=self._clock())
+            place = _Place(looked_at=self.clock())
             self._places.put(scope, place)
         return place
 
     def _look(self, scope: Scope, wanted_at: float, turn: Turn, deadline: Deadline) -> None:
         """Look whether somebody waits, after LOOK_SECONDS without a pause between a write and the wish for the next."""
-        now, place = self._clock(), self._place(scope)
+        now, place = self.clock(), self._place(scope)
         wrote_at, place.wrote_at = place.wrote_at, None
         if wrote_at is not None and wanted_at - wrote_at > PAUSE_SECONDS:
             place.looked_at = now
@@ -165,7 +168,7 @@ class HostQueue:
         Go on without the turn after half of the time, which leaves the other half for races, and when none is given
         back for as many LONGEST_TURN as there are ahead.
         """
-        before, moved_at, half = -1, self._clock(), deadline.left / 2
+        before, moved_at, half = -1, self.clock(), deadline.left / 2
         while deadline.left > half:
             line = self._read(scope, turn, deadline) if turn.place else self._take(scope, turn, deadline)
             if line is None:
@@ -179,8 +182,8 @@ class HostQueue:
                 turn.last_value = self._believed(line, turn)
                 return
             if given_back != before:
-                before, moved_at = given_back, self._clock()
-            if self._clock() - moved_at > LONGEST_TURN * ahead:
+                before, moved_at = given_back, self.clock()
+            if self.clock() - moved_at > LONGEST_TURN * ahead:
                 return
             bound = min(LONGEST_WAIT, WAIT_SECONDS * ahead)
             deadline.timing.sleep(max(0.0, min(deadline.timing.uniform(bound / 2, bound), deadline.left - half)))
@@ -190,49 +193,41 @@ class HostQueue:
 
         A value of other tables, or one that was left before rows were deleted or restored, would make a gap.
         """
-        age = self._wall() - line.get("left_at", 0) / 1000
+        age = self.wall() - line.get("left_at", 0) / 1000
         believed = line.get("counted_in") == turn.fingerprint and abs(age) <= BELIEVED_SECONDS
         return line.get("last_value") if believed else None
 
-    def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Mapping[str, Any] | None:
-        expires = int(self._wall()) + EXPIRY_SECONDS
-        request = expressions.take_place(self._schema.table, self.key(scope), expires=expires)
-        line = self._sent("update_item", request, "Attributes", turn, deadline)
+    def _take(self, scope: Scope, turn: Turn, deadline: Deadline) -> Line:
+        expires = int(self.wall()) + EXPIRY_SECONDS
+        request = expressions.take_place(self.schema.table, self.key(scope), expires=expires)
+        line = self._sent("update_item", request, turn, deadline)
         turn.place = line["taken"] if line else 0
         turn.write_units += TURN_UNITS if line else 0.0
         return line
 
     def _give_back(self, scope: Scope, place: _Place, turn: Turn, deadline: Deadline) -> None:
         """Give the place back, and leave the line if this process has met nobody there for LINGER_SECONDS."""
-        line: Mapping[str, Any] | None = None
+        line: Line = None
         if turn.place:
-            table, key = self._schema.table, self.key(scope)
-            left = {} if place.lost or turn.last_value is None else self._left(turn)
+            table, key = self.schema.table, self.key(scope)
+            left: dict[str, Any] = {}
+            if turn.last_value is not None and not place.lost:
+                left = {"last_value": turn.last_value, "left_at": int(self.wall() * 1000)}
+                left["counted_in"] = turn.fingerprint
             request = expressions.give_place_back(table, key, place=turn.place, left=left)
-            line = self._sent("update_item", request, "Attributes", turn, deadline)
-        now = self._clock()
+            line = self._sent("update_item", request, turn, deadline)
+        now = self.clock()
         if line and (line["taken"] > turn.place or turn.place > place.given_back + 1):
             place.met_others_at = now
         place.given_back = turn.place
         if now - place.met_others_at > LINGER_SECONDS:
             place.lines_up, place.looked_at = False, now
 
-    def _left(self, turn: Turn) -> dict[str, Any]:
-        return {
-            "last_value": turn.last_value,
-            "left_at": int(self._wall() * 1000),
-            "counted_in": turn.fingerprint,
-        }
+    def _read(self, scope: Scope, turn: Turn, deadline: Deadline, *, consistent: bool = True) -> Line:
+        request = {**expressions.read_item(self.schema.table, self.key(scope)), "ConsistentRead": consistent}
+        return self._sent("get_item", request, turn, deadline)
 
-    def _read(
-        self, scope: Scope, turn: Turn, deadline: Deadline, *, consistent: bool = True
-    ) -> Mapping[str, Any] | None:
-        request = {**expressions.read_item(self._schema.table, self.key(scope)), "ConsistentRead": consistent}
-        return self._sent("get_item", request, "Item", turn, deadline)
-
-    def _sent(
-        self, operation: str, request: Mapping[str, Any], member: str, turn: Turn, deadline: Deadline
-    ) -> Mapping[str, Any] | None:
+    def _sent(self, operation: str, request: Mapping[str, Any], turn: Turn, deadline: Deadline) -> Line:
         """The line in the answer; None without one."""
         try:
             seconds = min(LONGEST_TURN, max(deadline.left, GRACE_SECONDS))
@@ -241,4 +236,4 @@ class HostQueue:
             return None
         if operation == "get_item":
             turn.read_units += dynamodb.used_units(answer)
-        return dynamodb.unmarshal(answer.get(member, {})) or None
+        return dynamodb.unmarshal(answer.get("Item" if operation == "get_item" else "Attributes", {})) or None

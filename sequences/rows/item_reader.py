@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .. import dynamodb
@@ -16,22 +17,22 @@ from .reading import pages
 ITEMS_A_PAGE = 100
 
 
+@dataclass(frozen=True, slots=True)
 class ItemReader:
     """The stored items of one sequence. Each read is consistent."""
 
-    def __init__(self, layout: ItemLayout, naming: Naming) -> None:
-        self._layout = layout
-        self._naming = naming
+    layout: ItemLayout
+    naming: Naming
 
     def one(self, scope: Scope, value: int, send: Send) -> StoredItem | None:
         """The item under a value; None if there is none. One request.
 
         Raises OperationNotSupported for items under keys of their own, and ValueError for what is no value.
         """
-        schema, key = self._layout.schema, self._layout.key(scope, self._naming.numbers.checked(value))
+        schema, key = self.layout.schema, self.layout.key(scope, self.naming.numbers.checked(value))
         if not key:
             raise OperationNotSupported(
-                f"The items of {self._layout.alias!r} have keys of their own: read them by these keys."
+                f"The items of {self.layout.alias!r} have keys of their own: read them by these keys."
             )
         if len(key) == len(schema.names):
             row = send("get_item", expressions.read_item(schema.table, key)).get("Item")
@@ -47,7 +48,7 @@ class ItemReader:
         A number below START comes before all, as 0 in a loop over pages.
         Raises OperationNotSupported for items that are not in the order of their values, and ValueError.
         """
-        layout, schema, numbers = self._layout, self._layout.schema, self._naming.numbers
+        layout, schema, numbers = self.layout, self.layout.schema, self.naming.numbers
         if not layout.in_collections:
             raise OperationNotSupported(f"The items of {layout.alias!r} are not in the order of their values.")
         partition = layout.partition(scope)
@@ -55,17 +56,15 @@ class ItemReader:
             after = None
         key = None if after is None else schema.key(partition, numbers.checked(after))
         for page in pages(schema, partition, ITEMS_A_PAGE, newest_first=newest_first, whole=True, after=key, send=send):
-            rows = [(schema.number_or_none(row), row) for row in page]
-            yield [
-                self._stored(scope, value, row) for value, row in rows if value is not None and self._is_value(value)
-            ]
-
-    def _is_value(self, number: int) -> bool:
-        """Whether a number is a value of the sequence: rows below START are the application's own."""
-        return not self._naming.numbers.problem(number) or self._naming.numbers.is_of_others(number)
+            found = []
+            for row in page:
+                value = schema.number_or_none(row)
+                if value is not None and (not numbers.problem(value) or numbers.is_of_others(value)):
+                    found.append(self._stored(scope, value, row))  # rows below START are the application's own
+            yield found
 
     def _stored(self, scope: Scope, value: int, row: Mapping[str, Any]) -> StoredItem:
-        layout, (plain, period), void = self._layout, parted(scope), signed_void(row)
+        layout, (plain, period), void = self.layout, parted(scope), signed_void(row)
         named = (layout.token_name, layout.text_name, layout.digest_name)
         ours = {*layout.key_names, *named, *(["void"] if void else [])}
         return StoredItem(
@@ -73,7 +72,7 @@ class ItemReader:
             scope=plain,
             period=period,
             value=value,
-            text=row.get(layout.text_name or "") or self._naming.text_or_number(value, scope),
+            text=row.get(layout.text_name or "") or self.naming.text_or_number(value, scope),
             item={name: attribute for name, attribute in row.items() if name not in ours},
             void=void or None,
             digest=row.get(layout.digest_name or "", ""),

@@ -6,103 +6,57 @@ written together, and retries. Why a write was refused is read in `refusals`.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 from .. import dynamodb
-from ..actions import Action
 from ..commit.host_lock import hold_host_lock
-from ..commit.requests import MOST_BYTES, Committer, Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
+from ..commit.requests import Committer, Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
-from ..exceptions import InvalidItem, SequenceExhausted, SequenceFrozen, SequenceWentBack
+from ..exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack
 from ..formats import Format
 from ..metrics import metrics
 from ..metrics.instruments import TURN
-from ..types import Scope, parted
-from .answers import Answers
+from ..types import Scope
+from .answers import Answers, Markers
 from .assignments import Assigner, Assignment, Hint
-from .brought_keys import BroughtKeys
 from .host_queue import HostQueue, Turn
 from .layout import ItemLayout
 from .lives import TableLives
-from .markers import Markers
-from .put_requests import Checks, in_transactions, put_request, reservation
+from .put_requests import BroughtKeys, Requests
 from .refusals import Refusals
 
 
+@dataclass(eq=False, repr=False)
 class ItemWriter(Committer):
     """Stores the items of one sequence. With a `line`, processes and hosts that race at a scope take turns."""
 
-    def __init__(
-        self,
-        assigner: Assigner,
-        layout: ItemLayout,
-        markers: Markers,
-        lives: TableLives,
-        *,
-        most_actions: int,
-        line: HostQueue | None,
-        clock: Callable[[], float],
-        format: Format,  # noqa: A002 - the key FORMAT
-    ) -> None:
-        self.assigner = assigner
-        self.layout = layout
-        self.markers = markers
-        self.lives = lives
-        self.most_actions = most_actions
-        self.line = line
-        self.clock = clock
-        self.answers = Answers(assigner, markers, format)
-        self._checks = Checks(
-            own_key=BroughtKeys(layout).of,
-            own_row=assigner.own_rows.problem,
-            digest=markers.digest,
+    assigner: Assigner
+    layout: ItemLayout
+    markers: Markers
+    lives: TableLives
+    most_actions: int
+    line: HostQueue | None
+    clock: Callable[[], float]
+    format: InitVar[Format]
+
+    def __post_init__(self, format: Format) -> None:  # noqa: A002 - the key FORMAT
+        self.answers = Answers(self.assigner, self.markers, format)
+        requests = Requests(
+            alias=self.markers.alias,
+            most_actions=self.most_actions,
+            own_key=BroughtKeys(self.layout).of,
+            own_row=self.assigner.own_rows.problem,
+            digest=self.markers.digest,
             sample=self.answers.sample,
         )
-        self.refusals = Refusals(assigner, layout, markers, lives, self.answers, self._lost)
+        self.request, self.reservation, self.parts = requests.put, requests.reservation, requests.parts
+        self.refusals = Refusals(self.assigner, self.layout, self.markers, self.lives, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
         """The turns in the queue of hosts that are not paid for yet."""
-
-    def request(
-        self,
-        item: Mapping[str, Any],
-        token: str | None,
-        also: Sequence[Action] = (),
-        day: datetime.date | None = None,
-        more: Sequence[Mapping[str, Any]] = (),
-    ) -> PutRequest:
-        """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
-
-        `more` has the items that are stored with it.
-        """
-        try:
-            request = put_request(item, token, self._checks, more=more, also=also, day=day)
-            if more or also:
-                self._check_size(request)
-        except InvalidItem as error:
-            raise InvalidItem(f"{error} The item is one of {self.markers.alias!r}.") from error
-        return request
-
-    def _check_size(self, request: PutRequest) -> None:
-        most = self.most_actions - request.actions + len(request.also)
-        if request.also and len(request.also) > most:
-            raise InvalidItem(f"also has {len(request.also)} actions; one transaction holds {most} beside this item.")
-        most = self.most_actions - request.marked
-        if request.count > most:
-            raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")
-        if request.size > MOST_BYTES:
-            raise InvalidItem(f"The items have {request.size:,} bytes; one transaction holds {MOST_BYTES:,}.")
-
-    def reservation(self, count: int, token: str, scope: Scope, day: datetime.date | None = None) -> PutRequest:
-        """The request for `count` values that a repeat with the same token gets again."""
-        return reservation(count, token, parted(scope)[1], day=day, digest=self.markers.digest)
-
-    def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[Sequence[Pending[PutRequest]]]:
-        """Split requests, in their order, into as few parts as single writes can hold."""
-        return in_transactions(pendings, self.most_actions)
 
     @contextmanager
     def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[bool]:
@@ -146,13 +100,14 @@ class ItemWriter(Committer):
         self._charge(scope, assignment)
         signs = [new_token() for _ in assignment.pendings]
         actions, roles = self._actions(scope, assignment, signs)
-        single = len(actions) == 1
         token = assignment.token or new_token()
+        if len(actions) == 1:
+            operation, request = "put_item", expressions.single_write(actions[0])
+        else:
+            operation, request = "transact_write_items", expressions.transaction(actions, request_token=token)
         return PreparedWrite(
-            operation="put_item" if single else "transact_write_items",
-            request=expressions.single_write(actions[0])
-            if single
-            else expressions.transaction(actions, request_token=token),
+            operation=operation,
+            request=request,
             pendings=tuple(assignment.pendings),
             values=tuple(assignment.values),
             roles=tuple(roles),

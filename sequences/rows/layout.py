@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import dynamodb
-from ..dynamodb import expressions
-from ..exceptions import InvalidScope
+from ..dynamodb import Indexes, expressions
+from ..dynamodb.expressions import KeySchema
+from ..exceptions import InvalidScope, InvalidSequence
 from ..types import Scope, parted, scope_text
 from . import operator_errors
-from .layout_options import VALUE, LayoutOptions
 from .lru import LRU
+
+VALUE_IN = ("sort_key", "partition_key", "attribute")
+"""Where an item has its value; the default first."""
+
+_VALUE = re.compile(r"\{value(?::0(\d+)d)?\}")  # in a template, with its width if it is written with zeros before it
 
 Send = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Sends one request, once or with retries, and returns the answer."""
@@ -47,13 +53,61 @@ def signed_void(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return about if isinstance(about, Mapping) and any(name in about for name in SIGNATURE) else {}
 
 
-class ItemLayout(LayoutOptions):
-    """The keys of one sequence's items, which attributes the sequence writes into them, and the highest of them."""
+@dataclass(frozen=True, kw_only=True)
+class ItemLayout:
+    """The keys of one sequence's items, which attributes the sequence writes into them, and the highest of them.
+
+    Its fields are options of the sequence. Raises InvalidSequence if they do not go together.
+
+    `value_in` is one of VALUE_IN. As "sort_key" the value is the sort key, and the items of a scope are one item
+    collection, in the order of their values: its partition key is made of `template`. As "partition_key" the template
+    has `{value}`, and the item brings the sort key, if the table has one. As "attribute" the item brings its whole key,
+    and has its value in the attribute `value_name`. `own_keys` also allows that for single items of a collection.
+    """
+
+    alias: str
+    schema: KeySchema
+    template: str
+    value_in: str = "sort_key"
+    value_name: str = "value"
+    token_name: str = "token"  # noqa: S105 - the name of an attribute
+    own_keys: bool
+    text_name: str | None = None
+    digest_name: str | None = None
+    in_periods: bool
+    indexes: Indexes = field(default_factory=dict)
+    _partitions: LRU[str] = field(default_factory=LRU, init=False, repr=False, compare=False)
+    """The partition keys that were made last: each item of a group needs its scope's."""
+
+    def __post_init__(self) -> None:
+        for option, wanted in _problems(self):
+            raise InvalidSequence(f"SEQUENCES[{self.alias!r}]['OPTIONS'][{option!r}] {wanted}.")
+        taken = ("void", expressions.MARKER_EXPIRY, self.token_name, self.text_name, self.value_name, *self.key_names)
+        if self.digest_name and self.digest_name in taken:
+            raise InvalidSequence(
+                f"SEQUENCES[{self.alias!r}]['DIGEST'] is {self.digest_name!r}: another attribute has this name."
+            )
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the table's key attributes."""
+        return self.schema.names
+
+    @cached_property
+    def may_own_key(self) -> bool:
+        """Whether a single item of a collection may bring its own key."""
+        return self.in_collections and self.own_keys and self.value_name not in self.key_names
+
+    @property
+    def in_collections(self) -> bool:
+        """Whether the items of a scope are one collection, in the order of their values."""
+        return self.value_in == "sort_key"
 
     def check_scope(self, scope: Scope) -> None:
         """Raise InvalidScope for a scope whose items cannot be told from those of another one."""
         schema, (scope, _) = self.schema, parted(scope)
-        if self.in_collections and schema.partition_type == "N" and not _is_canonical(scope):
+        is_number = self.in_collections and schema.partition_type == "N"
+        if is_number and not re.fullmatch(r"0|-?[1-9][0-9]{0,37}", scope or ""):
             raise InvalidScope(
                 f"The scope is {scope!r}; it must be a whole number without zeros before it, as the partition key of "
                 f"the table {schema.table!r} is a number."
@@ -78,18 +132,13 @@ class ItemLayout(LayoutOptions):
         """What tells a scope's items from all others of the table: what a host remembers of them is named by it."""
         return self.partition(scope) + self.schema.sort_prefix
 
-    @cached_property
-    def _partitions(self) -> LRU[str]:
-        """The partition keys that were made last: each item of a group needs its scope's."""
-        return LRU()
-
     def key(self, scope: Scope, value: int) -> dict[str, Any]:
         """The key attributes that follow from the value; none if each item brings its own key."""
         match self.value_in:
             case "sort_key":
                 return self.schema.key(self.partition(scope), value)
             case "partition_key":
-                text = VALUE.sub(lambda found: f"{value:0{found[1] or 0}d}", self.partition(scope))
+                text = _VALUE.sub(lambda found: f"{value:0{found[1] or 0}d}", self.partition(scope))
                 return {self.schema.partition_name: {self.schema.partition_type: text}}
             case _:
                 return {}
@@ -129,11 +178,7 @@ class ItemLayout(LayoutOptions):
         if not self.in_collections:
             return Top(None, 0.0)
         request = expressions.query_numbers(
-            self.schema,
-            self.partition(scope),
-            newest_first=True,
-            limit=1,
-            attributes=["void"],
+            self.schema, self.partition(scope), newest_first=True, limit=1, attributes=["void"]
         )
         answer = send("query", request)
         read_units = dynamodb.used_units(answer)
@@ -142,5 +187,59 @@ class ItemLayout(LayoutOptions):
         return Top(None, read_units)
 
 
-def _is_canonical(scope: str | None) -> bool:
-    return scope is not None and re.fullmatch(r"0|-?[1-9][0-9]{0,37}", scope) is not None
+def _problems(layout: ItemLayout) -> Iterator[tuple[str, str]]:
+    """The options that do not fit the others, and what they must be."""
+    if layout.value_in == "sort_key":
+        yield from _collection_problems(layout)
+    elif not layout.own_keys:
+        yield "value_in", "must be 'sort_key': this strategy counts the sort keys"
+    elif layout.value_in == "partition_key":
+        yield from _partition_problems(layout)
+    if layout.in_periods != ("{period}" in layout.template):
+        wanted = "must have {period} in it" if layout.in_periods else "has {period} in it, but there is no PERIOD"
+        yield "partition", wanted
+    fields = {*re.findall(r"\{[^{}]*\}", layout.template)} - {"{sequence}", "{scope}", "{period}"}
+    if layout.value_in == "partition_key":
+        fields = {one for one in fields if not _VALUE.fullmatch(one)}
+    if fields:
+        yield "partition", f"has {min(fields)}, which stands for nothing"
+    yield from _name_problems(layout)
+
+
+def _name_problems(layout: ItemLayout) -> Iterator[tuple[str, str]]:
+    if len(set(layout.key_names)) < len(layout.key_names):
+        yield "key_names", "must be different names"
+    for option in ("value_name", "token_name", "text_name"):
+        if getattr(layout, option) == expressions.MARKER_EXPIRY:
+            yield option, f"must not be {expressions.MARKER_EXPIRY!r}: DynamoDB deletes what has an old one"
+    if layout.token_name in layout.key_names:
+        yield "token_name", "must not be a key attribute"
+    if layout.text_name in (layout.token_name, layout.value_name, *layout.key_names):
+        yield "text_name", "must be neither a key attribute nor 'token_name' nor 'value_name'"
+    if layout.value_name == layout.token_name or (
+        layout.value_in == "attribute" and layout.value_name in layout.key_names
+    ):
+        yield "value_name", "must be neither a key attribute nor 'token_name'"
+
+
+def _collection_problems(layout: ItemLayout) -> Iterator[tuple[str, str]]:
+    if not layout.schema.sort_name:
+        yield "key_names", "must be two names, as ('pk', 'sk'): the value is in the sort key"
+    if not layout.schema.sorts_numbers:
+        yield "key_types", "must end with 'S' if there is a 'sort_key', otherwise with 'N'"
+    if "{scope}" not in layout.template:
+        yield "partition", 'must be a text with "{scope}" in it'
+    if layout.template.startswith("#"):
+        yield "partition", "must not begin with '#', which is reserved"
+    if layout.schema.partition_type == "N" and layout.template != "{scope}":
+        yield "partition", "must be '{scope}': the partition key is a number"
+
+
+def _partition_problems(layout: ItemLayout) -> Iterator[tuple[str, str]]:
+    parts = _VALUE.split(layout.template)
+    if layout.schema.partition_type == "N" and layout.template != "{value}":
+        yield "partition", "must be '{value}': the partition key is a number"
+    if len(parts) != 3:
+        yield "partition", "must be a text with one '{value}' in it, as 'order-{value}' or '{scope}-{value:06d}'"
+    elif parts[0].startswith("#") or re.search(r"[}0-9]$", parts[0]) or re.match(r"[{0-9]", parts[2]):
+        yield "partition", "must not begin with '#', and must have no digit and no '{name}' beside the value"

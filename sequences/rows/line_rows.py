@@ -9,7 +9,7 @@ version in the counters of the scope. A write by former lines fails on its condi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import dynamodb
@@ -19,7 +19,8 @@ from ..types import SequenceConfig, named_scope, scope_text
 from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
-from .reading import sorted_page
+from .lru import LRU, SCOPES_CHECKED
+from .reading import read_rows, sorted_page
 
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
@@ -45,16 +46,9 @@ class LineRows:
 
     def of_many(self, scopes: Iterable[str | None], send: Send) -> dict[str | None, Lines]:
         """The lines of at most 100 scopes, without those that the engine leaves out. One consistent request."""
-        keys = [self._key(scope) for scope in dict.fromkeys(scopes)]
-        if not keys:
-            return {}
-        names = [*self._head, *_FIELDS]
-        answer = send("batch_get_item", expressions.read_keys(self.schema.table, keys, attributes=names))
-        left_out = answer.get("UnprocessedKeys", {}).get(self.schema.table, {}).get("Keys", ())
-        rows = map(dynamodb.unmarshal, answer["Responses"].get(self.schema.table, ()))
-        found = {named_scope(row["scope"]): _lines(row) for row in rows}
-        wanted = (named_scope(key["scope"]["S"]) for key in keys if key not in left_out)
-        return {scope: found.get(scope, Lines()) for scope in wanted}
+        wanted = list(dict.fromkeys(scopes))
+        rows = read_rows(self.schema.table, [*map(self._key, wanted)], _FIELDS, send)
+        return {scope: _lines(row) for scope, row in zip(wanted, rows, strict=True) if row is not None}
 
     def version(self, send: Send) -> int:
         """How many changes there were. One consistent read."""
@@ -113,3 +107,44 @@ class LineRows:
 def _lines(row: Mapping[str, Any]) -> Lines:
     lines = tuple(map(Line.of_row, row.get("lines", ())))
     return Lines(lines, int(row.get("version", 0)), row.get("name", ""))
+
+
+READ_AGAIN_SECONDS = 3600.0
+"""After which lines are read anew: a counter that nobody has written since they changed cannot show their version."""
+FOLLOW_SECONDS = 1.0
+"""After which lines are read anew where they refuse a call: another process may have changed them."""
+
+
+class KnownLines:
+    """The lines of one sequence's scopes. `send` makes what a read is sent by, which ends with the call's deadline."""
+
+    def __init__(self, rows: LineRows, clock: Callable[[], float], send: Callable[[], Send]) -> None:
+        self._rows, self._clock, self._send = rows, clock, send
+        self._known: LRU[tuple[Lines, float]] = LRU(SCOPES_CHECKED)
+        self.clear, self.forget = self._known.clear, self._known.forget
+
+    def of(self, scope: str | None) -> Lines:
+        """The lines of a scope. One read, once in a process."""
+        return self._read_within(READ_AGAIN_SECONDS, scope)
+
+    def are_newer(self, scope: str | None, version: int) -> bool:
+        """Whether there are newer lines than those of this version, which refuse a call. One read a second."""
+        return self._read_within(FOLLOW_SECONDS, scope).version > version
+
+    def read(self, scope: str | None) -> Lines:
+        """The lines of a scope as they are stored now, by which this process goes on. One read."""
+        at = self._clock()
+        lines = self._rows.of(scope, self._send())
+        self._known.put(scope, (lines, at))
+        return lines
+
+    def read_many(self, scopes: Iterable[str | None]) -> None:
+        """Read the lines of at most a hundred scopes that are not known. One request."""
+        unknown = [scope for scope in scopes if self._known.get(scope) is None]
+        for scope, lines in self._rows.of_many(unknown, self._send()).items():
+            self._known.put(scope, (lines, self._clock()))
+
+    def _read_within(self, seconds: float, scope: str | None) -> Lines:
+        """The lines of a scope as they were read within the last seconds."""
+        found = self._known.get(scope)
+        return found[0] if found and self._clock() - found[1] <= seconds else self.read(scope)

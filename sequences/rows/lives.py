@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
@@ -18,37 +19,30 @@ from ..exceptions import SequenceUnsound
 from ..types import SequenceConfig
 from .layout import Send
 from .rules_row import RulesRow
-from .soundness import TableRequirements, judge
+from .soundness import TableRequirements, Verdict, judge
 
 LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and others ask themselves
 
 
+@dataclass(eq=False, repr=False)
 class TableLives:
     """The current lives of a sequence's tables. `forget` is called when one of them is another than before.
 
     Whether the sequence is sound on them is judged when they are looked up, and never again while they stay the same.
     """
 
-    def __init__(
-        self,
-        schemas: Sequence[KeySchema],
-        forget: Callable[[], None],
-        config: SequenceConfig,
-        rules: RulesRow,
-        *,
-        needs_transactions: bool,
-    ) -> None:
-        self.schemas = schemas
-        self._rules = rules
+    schemas: Sequence[KeySchema]
+    forget: Callable[[], None]
+    config: SequenceConfig
+    rules: RulesRow
+    needs_transactions: bool
+
+    def __post_init__(self) -> None:
         self.takes_transactions = True
-        self._config = config
-        self._needs_transactions = needs_transactions
         self._sound: tuple[TableLife, ...] | None = None
-        self._client = config.client
         self.current: tuple[TableLife, ...] = ()
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
         self._first = threading.RLock()  # held by the first caller while it asks
-        self._forget = forget
 
     def __str__(self) -> str:
         return "|".join(map(str, self.current))
@@ -66,17 +60,7 @@ class TableLives:
     @property
     def needs(self) -> TableRequirements:
         """What decides whether the sequence is sound on its tables."""
-        config = self._config
-        return TableRequirements(
-            sequence=config.alias,
-            client=config.client,
-            tables=tuple(self.tables),
-            needs_transactions=self._needs_transactions,
-            region=config.region,
-            home_region=config.home_region,
-            striped=bool(config.stripe),
-            accepted=config.accepted,
-        )
+        return TableRequirements(self.config, self.tables, self.needs_transactions)
 
     def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
         """Reject requests that need a transaction if the tables take none (SequenceUnsound). Return the others."""
@@ -94,7 +78,7 @@ class TableLives:
 
     def _no_transaction(self, what: str) -> SequenceUnsound:
         return SequenceUnsound(
-            f"{what} needs a transaction, and a table of {self._config.alias!r} takes none. Nothing was written. Do "
+            f"{what} needs a transaction, and a table of {self.config.alias!r} takes none. Nothing was written. Do "
             "without, or give the sequence a table in one Region of AWS (`manage.py sequences doctor` shows its "
             "tables)."
         )
@@ -119,33 +103,33 @@ class TableLives:
                 self._first.release()
 
     def _bind(self, send: Send) -> None:
-        lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self._client) for schema in self.schemas])
+        lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self.config.client) for schema in self.schemas])
         others = False
         if lives != self._sound:
             others = self._goes_on_in(lives)
             self._require_sound(lives)
-        self._rules.require(send, anew=others)
+        self.rules.require(send, anew=others)
 
     def _goes_on_in(self, lives: tuple[TableLife, ...]) -> bool:
         """Whether one of these lives is another than before. Then everything about the earlier ones is forgotten."""
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
             if others:
-                self._forget()
+                self.forget()
             self.current = lives
             if others:
-                self._forget()  # again: another thread may have remembered something of the earlier lives meanwhile
+                self.forget()  # again: another thread may have remembered something of the earlier lives meanwhile
         return others
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = judge(self.needs, dict(zip(self.tables, (life.copies for life in lives), strict=True)))
-        if soundness.refuses:
+        if soundness.verdict is Verdict.UNSOUND:
             for table in self.tables:
-                dynamodb.ask_again(table, self._client)
+                dynamodb.ask_again(table, self.config.client)
             raise SequenceUnsound(f"{soundness.found}. {soundness.reason} Nothing was written. {soundness.remedy}")
         for schema, life in zip(self.schemas, lives, strict=True):
             if life.keys:
-                schema.require(dict(life.keys), self._config.alias)
+                schema.require(dict(life.keys), self.config.alias)
         self.takes_transactions = soundness.takes_transactions
         self._sound = lives
 
@@ -157,7 +141,7 @@ class TableLives:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""
         before = self.current
         for table in self.tables:
-            dynamodb.life_of(table, send=send, anew=True, alias=self._client)
+            dynamodb.life_of(table, send=send, anew=True, alias=self.config.client)
         self.bind(send)
         return _are_others(before, self.current)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..exceptions import InvalidScope, InvalidText
 from ..formats import Format, Parsed
 from ..types import Dated, Scope, SequenceConfig, parted
-from .date_limits import DateLimits
+from .dates import DateLimits
 from .numbers import Numbers
 
 
@@ -76,9 +76,8 @@ class Naming:
     ) -> tuple[Scope, datetime.date | None]:
         """The scope in the period of the document's date, and that date if the sequence needs one.
 
-        The default is today; a `period` may be named in its place.
-        Raises InvalidScope for a scope that is not in FORMAT, InvalidPeriod, and
-        ValueError for a date that the sequence does not use or cannot read.
+        The default is today; a `period` may be named in its place. Raises InvalidPeriod, InvalidScope for a scope that
+        is not in FORMAT, and ValueError for a date that the sequence does not use or cannot read.
         """
         alias = self.numbers.alias
         if not self.takes(scope):

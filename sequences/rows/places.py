@@ -1,9 +1,9 @@
-"""Where the rows of a sequence are, as its options say: the tables and keys of items, markers, history, counters."""
+"""Where the rows of a sequence are, as its options say, and which of them it keeps for itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,3 +133,31 @@ def item_layout(
         own_keys=takes_own_keys,
         in_periods=in_periods,
     )
+
+
+class OwnRows:
+    """The rows of one sequence that are not its items, which what rides with an item must leave alone.
+
+    Their tables and partition keys tell them from others. `items` are the keys of the items' table. `others` are the
+    tables of counters, markers and history, which have the keys of counters unless one is the table of the items.
+    """
+
+    def __init__(self, alias: str, items: KeySchema, others: Iterable[str]) -> None:
+        self._alias = alias
+        kinds = "audits|closed|counter|history|line|marker|rules|scopes|switch"
+        reserved = rf"#(?:{kinds})#{alias}(?:[#@]|\Z)"
+        counting = re.compile(rf"{reserved}|{alias}(?:@|\Z)")  # after an @ is the Region that counts there
+        self._keys = dict.fromkeys(others, ("sequence", counting))
+        self._keys[items.table] = items.partition_name, re.compile(reserved)
+
+    def problem(self, action: Mapping[str, Mapping[str, Any]]) -> str:
+        """Why an action of a transaction must not write its row; empty if it may. Sends nothing."""
+        ((kind, about),) = action.items()
+        table = about["TableName"]
+        if kind == "ConditionCheck" or table not in self._keys:
+            return ""
+        name, own = self._keys[table]
+        key = (about.get("Key") or about["Item"]).get(name, {})
+        if "S" not in key or not own.match(key["S"]):
+            return ""
+        return f"{key['S']!r} of {table!r} is a row that {self._alias!r} keeps for itself: name a row of your own"

@@ -1,4 +1,4 @@
-"""Makes requests from items, and divides many requests into parts that fit into one transaction."""
+"""Makes requests from items with their keys, and divides many requests into parts that fit into one transaction."""
 
 from __future__ import annotations
 
@@ -9,55 +9,107 @@ from typing import Any
 
 from ..actions import Action, check_actions
 from ..commit.requests import MOST_BYTES, Pending, PutRequest
-from ..dynamodb import filled, has_blanks, item_size, marshal
+from ..dynamodb import BLANK, expressions, filled, has_blanks, item_size, marshal
 from ..exceptions import InvalidItem
+from ..types import Scope, parted
+from .layout import SIGNATURE, ItemLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
-    """What a sequence asks of its requests.
+class Requests:
+    """The requests of one sequence, in transactions of `most_actions`.
 
-    `own_key` gives the key that an item brings, `own_row` says why an action must leave its row alone (see `own_rows`),
+    `own_key` gives the key that an item brings, `own_row` says why an action must leave its row alone (see `OwnRows`),
     `digest` gives what a repeat must have alike, and `sample` writes a text by its template. They raise InvalidItem.
     """
 
+    alias: str
+    most_actions: int
     own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None]
     own_row: Callable[[Mapping[str, Any]], str]
     digest: Callable[[Mapping[str, Any]], str]
     sample: Callable[[str], str]
 
+    def put(
+        self,
+        item: Mapping[str, Any],
+        token: str | None,
+        also: Sequence[Action] = (),
+        day: datetime.date | None = None,
+        more: Sequence[Mapping[str, Any]] = (),
+    ) -> PutRequest:
+        """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
 
-def put_request(
-    item: Mapping[str, Any],
-    token: str | None,
-    checks: Checks,
-    *,
-    more: Sequence[Mapping[str, Any]] = (),
-    also: Sequence[Action] = (),
-    day: datetime.date | None = None,
-) -> PutRequest:
-    """The request for an item, with or without an idempotency token of the caller. Raises InvalidItem.
+        `more` has the items that are stored with it, under the values that follow.
+        """
+        try:
+            request = self._put(item, token, also, day, more)
+            if more or also:
+                self._check_size(request)
+        except InvalidItem as error:
+            raise InvalidItem(f"{error} The item is one of {self.alias!r}.") from error
+        return request
 
-    `more` has the items that follow it.
-    """
-    wire = _wire(item)
-    key, size = checks.own_key(wire), item_size(wire)
-    if also != ():
-        size += check_actions(also, checks.own_row, checks.sample)
-    request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
-    if more:
-        request.more = tuple((wire, checks.own_key(wire)) for wire in map(_wire, more))
-        request.count += len(request.more)
-        request.size += sum(item_size(wire) for wire, _ in request.more)
-    wires = [one for one, _ in request.items]
-    if any(map(has_blanks, wires)):
-        request.has_blanks = True
-        for one in wires:
-            filled(one, 0, checks.sample)  # a template that does not fit the sequence is refused at once
-    if token is not None:
-        request.token = token
-        request.digest = checks.digest(wire) if not more else _digest_of_all(request, checks.digest)
-    return request
+    def _put(
+        self,
+        item: Mapping[str, Any],
+        token: str | None,
+        also: Sequence[Action],
+        day: datetime.date | None,
+        more: Sequence[Mapping[str, Any]],
+    ) -> PutRequest:
+        wire = _wire(item)
+        key, size = self.own_key(wire), item_size(wire)
+        if also != ():
+            size += check_actions(also, self.own_row, self.sample)
+        request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
+        if more:
+            request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
+            request.count += len(request.more)
+            request.size += sum(item_size(wire) for wire, _ in request.more)
+        wires = [one for one, _ in request.items]
+        if any(map(has_blanks, wires)):
+            request.has_blanks = True
+            for one in wires:
+                filled(one, 0, self.sample)  # a template that does not fit the sequence is refused at once
+        if token is not None:
+            request.token = token
+            all_items = {"#items": {"L": [{"S": self.digest(one)} for one in wires]}} if more else wire
+            request.digest = self.digest(all_items)
+        return request
+
+    def _check_size(self, request: PutRequest) -> None:
+        most = self.most_actions - request.actions + len(request.also)
+        if request.also and len(request.also) > most:
+            raise InvalidItem(f"also has {len(request.also)} actions; one transaction holds {most} beside this item.")
+        most = self.most_actions - request.marked
+        if request.count > most:
+            raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")
+        if request.size > MOST_BYTES:
+            raise InvalidItem(f"The items have {request.size:,} bytes; one transaction holds {MOST_BYTES:,}.")
+
+    def reservation(self, count: int, token: str, scope: Scope, day: datetime.date | None = None) -> PutRequest:
+        """The request for `count` values that a repeat with the same token gets again. Only a marker is stored.
+
+        Bare values do not show their period, so a repeat in another period is another request.
+        """
+        period = parted(scope)[1]
+        wanted = {"#count": {"N": str(count)}, **({"#period": {"S": period}} if period else {})}
+        return PutRequest(item=None, token=token, count=count, digest=self.digest(wanted), day=day)
+
+    def parts(self, pendings: Sequence[Pending[PutRequest]]) -> Iterator[list[Pending[PutRequest]]]:
+        """The requests in their order, in as few parts as fit into one transaction each."""
+        part: list[Pending[PutRequest]] = []
+        actions = size = 0
+        for pending in pendings:
+            request = pending.request
+            actions, size = actions + request.actions, size + request.size
+            if part and (actions > self.most_actions or size > MOST_BYTES):
+                yield part
+                part, actions, size = [], request.actions, request.size
+            part.append(pending)
+        if part:
+            yield part
 
 
 def _wire(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,36 +118,86 @@ def _wire(item: Mapping[str, Any]) -> dict[str, Any]:
     return marshal(item)
 
 
-def _digest_of_all(request: PutRequest, digest: Callable[[Mapping[str, Any]], str]) -> str:
-    return digest({"#items": {"L": [{"S": digest(wire)} for wire, _ in request.items]}})
-
-
-def reservation(
-    count: int, token: str, period: str, *, day: datetime.date | None, digest: Callable[[Mapping[str, Any]], str]
-) -> PutRequest:
-    """The request for `count` values that a repeat with the same token gets again. Nothing but a marker is stored.
-
-    Bare values do not show their period, so a repeat in another period is another request.
-    """
-    wanted = digest({"#count": {"N": str(count)}, **({"#period": {"S": period}} if period else {})})
-    return PutRequest(item=None, token=token, count=count, digest=wanted, day=day)
-
-
 def own_places(request: PutRequest) -> list[int]:
     """Which of its items have keys of their own, so that no row is under their values; the first is 0."""
     return [place for place, (_, own_key) in enumerate(request.items) if own_key]
 
 
-def in_transactions(pendings: Sequence[Pending[PutRequest]], most_actions: int) -> Iterator[list[Pending[PutRequest]]]:
-    """The requests in their order, in parts that fit into one transaction."""
-    part: list[Pending[PutRequest]] = []
-    actions = size = 0
-    for pending in pendings:
-        request = pending.request
-        actions, size = actions + request.actions, size + request.size
-        if part and (actions > most_actions or size > MOST_BYTES):
-            yield part
-            part, actions, size = [], request.actions, request.size
-        part.append(pending)
-    if part:
-        yield part
+class BroughtKeys:
+    """The keys that the items of one sequence bring, and the attributes that they must leave to the sequence."""
+
+    def __init__(self, layout: ItemLayout) -> None:
+        self._schema, names = layout.schema, layout.key_names
+        named = filter(None, [layout.text_name, layout.digest_name])
+        system = [layout.token_name, expressions.MARKER_EXPIRY, *named]
+        whole_key = (names, (*system, layout.value_name))
+        self._indexes = [(index, *key) for index, keys in layout.indexes.items() for key in keys.items()]
+        self._own = whole_key if layout.may_own_key else None
+        """Which key attributes an item with a key of its own brings, and which attributes the sequence writes."""
+        match layout.value_in:
+            case "sort_key":
+                self._usual: tuple[Sequence[str], Sequence[str]] = (), (*system, *names)
+            case "partition_key":
+                self._usual = names[1:], (*system, names[0])
+            case _:
+                self._usual = whole_key
+
+    def of(self, item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The key that an item brings, as attribute values; None if its key follows from its value.
+
+        Raises InvalidItem, which names the attribute, for a key that is incomplete or of another type, for an
+        attribute that the sequence writes itself, and for a `void` that reads like the sequence's own.
+        """
+        if "void" in item:
+            _check_void(item["void"].get("M", {}))
+        names = self._schema.names
+        brought, ours = self._usual
+        if self._own and all(name in item for name in names):
+            brought, ours = self._own
+        for name in ours:
+            if name in item:
+                raise InvalidItem(
+                    f"The item has the attribute {name!r}, which the sequence writes itself: leave it out."
+                )
+        for name in brought:
+            self._check(name, item.get(name))
+        for index, name, kind in self._indexes:
+            _check_index(index, name, kind, item.get(name))
+        return {name: item[name] for name in names} if len(brought) == len(names) else None
+
+    def _check(self, name: str, value: Any) -> None:
+        """Refuse a key attribute that is missing, of another type, or reserved."""
+        schema = self._schema
+        wanted = schema.types[schema.names.index(name)]
+        if value is None:
+            raise InvalidItem(f"The item has no {name!r}, which is in the key of {schema.table!r}: add it.")
+        if BLANK in value:
+            raise InvalidItem(
+                f"The item's {name!r} is in its key, so that its value must be known before: leave VALUE and TEXT out "
+                "of it, or give the sequence the option 'value_in'."
+            )
+        if wanted not in value:
+            kind = "a number" if wanted == "N" else "a text"
+            raise InvalidItem(f"The item's {name!r} must be {kind}, as in the key of {schema.table!r}.")
+        if name == schema.partition_name and value[wanted].startswith("#"):
+            raise InvalidItem(f"The item's {name!r} begins with '#', which is reserved: begin it otherwise.")
+
+
+def _check_index(index: str, name: str, kind: str, value: Mapping[str, Any] | None) -> None:
+    """Refuse what cannot be a key of an index. An item without the attribute is not in the index."""
+    if value is None or (BLANK in value and kind == ("S" if value[BLANK] else "N")):
+        return
+    if kind not in value:
+        wanted = "a number" if kind == "N" else "a text"
+        raise InvalidItem(f"The item's {name!r} must be {wanted}, as it is a key of the index {index!r}.")
+    if value[kind] == "":
+        raise InvalidItem(f"The item's {name!r} is empty, but it is a key of the index {index!r}: leave it out.")
+
+
+def _check_void(about: Mapping[str, Any]) -> None:
+    """Refuse a `void` that audits, freezes and void rows would take for the sequence's own (see `signed_void`)."""
+    if found := next((name for name in SIGNATURE if name in about), None):
+        raise InvalidItem(
+            f"The item's attribute 'void' has {found!r}, as what the sequence withdraws: name the attribute otherwise, "
+            "or withdraw the item when it is stored."
+        )

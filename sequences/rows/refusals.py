@@ -7,7 +7,7 @@ for what its action is for. What the leader does with a decision is in `leader`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import dynamodb
@@ -18,33 +18,22 @@ from ..dynamodb.expressions import LAST_DOCUMENT
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
 from . import operator_errors
-from .answers import Answers
+from .answers import Answers, Markers
 from .assignments import Assigner
 from .layout import ItemLayout, begins_skip, frozen_in
 from .lives import TableLives
-from .markers import Markers
-
-Failed = Iterator[tuple[Role, CancellationReason]]
 
 
+@dataclass(frozen=True, slots=True)
 class Refusals:
     """The refused writes of one sequence. `lost` is called after a lost race, with the number of its requests."""
 
-    def __init__(
-        self,
-        assigner: Assigner,
-        layout: ItemLayout,
-        markers: Markers,
-        lives: TableLives,
-        answers: Answers,
-        lost: Callable[[Scope, int], None],
-    ) -> None:
-        self._assigner = assigner
-        self._layout = layout
-        self._markers = markers
-        self._lives = lives
-        self._answers = answers
-        self._lost = lost
+    assigner: Assigner
+    layout: ItemLayout
+    markers: Markers
+    lives: TableLives
+    answers: Answers
+    lost: Callable[[Scope, int], None]
 
     # What a refusal decides.
 
@@ -58,7 +47,8 @@ class Refusals:
         refusal = self._with_rows(refusal)
         write, undecided = refusal.write, refusal.undecided
         met = [(role, reason.old) for role, reason in refusal.reasons if reason.old]
-        signs = {old.get(self._sign_name(role)) for role, old in met}
+        sign_names = {"counter": "token", "marker": "request", "item": self.layout.token_name}
+        signs = {old.get(sign_names.get(role.kind, "")) for role, old in met}
         signs.update(self._signs_of_tokens(refusal, signs))
         stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
         if stored is not None:
@@ -68,7 +58,7 @@ class Refusals:
         lost = {write} if any(_has_passed(write, role, old) for role, old in met) else set()
 
         def is_open(one: PreparedWrite) -> bool:
-            in_this_life = self._lives.are_still(one.life)
+            in_this_life = self.lives.are_still(one.life)
             numbers = {self._number(one, role) for role in one.roles if _is_numbered(one, role)}
             return in_this_life and one not in lost and taken.isdisjoint(numbers) and repeated.isdisjoint(one.pendings)
 
@@ -81,7 +71,7 @@ class Refusals:
         """
         requests = [pending.request for write in refusal.undecided for pending in write.pendings]
         for token in {request.token for request in requests if request.marked and request.token in found}:
-            place = self._markers.schema.table, self._markers.key(refusal.scope, token)
+            place = self.markers.schema.table, self.markers.key(refusal.scope, token)
             answer = refusal.deadline.send("get_item", expressions.read_item(*place))
             yield dynamodb.unmarshal(answer.get("Item", {})).get("request")
 
@@ -106,16 +96,12 @@ class Refusals:
         scope, write = refusal.scope, refusal.write
         request = write.pendings[role.pending].request
         if role.kind == "marker":
-            return self._markers.schema.table, self._markers.key(scope, request.token)
+            return self.markers.schema.table, self.markers.key(scope, request.token)
         own_key = request.items[role.rider][1]
-        return self._layout.schema.table, own_key or self._layout.key(scope, self._number(write, role))
-
-    def _sign_name(self, role: Role) -> str:
-        """The attribute in which a row has the sign of the write that stored it."""
-        return {"counter": "token", "marker": "request", "item": self._layout.token_name}.get(role.kind, "")
+        return self.layout.schema.table, own_key or self.layout.key(scope, self._number(write, role))
 
     def _number(self, write: PreparedWrite, role: Role) -> int:
-        return self._answers.value(write.values[role.pending], role.rider)
+        return self.answers.value(write.values[role.pending], role.rider)
 
     # Who is at fault.
 
@@ -126,7 +112,7 @@ class Refusals:
         first answer. Markers come first, so that a repeat is answered although its counter went back.
         """
         scope, write = refusal.scope, refusal.write
-        if not self._lives.are_still(write.life):
+        if not self.lives.are_still(write.life):
             return
         reasons = [
             (role, reason)
@@ -142,15 +128,15 @@ class Refusals:
                 elif role.kind == "marker" or role.pending not in repeated:
                     self._read_action(refusal, role, reason, raced=raced)
             if raced or any(_is_numbered(write, role) for role, _ in reasons):
-                self._lost(scope, len(write.pendings))
+                self.lost(scope, len(write.pendings))
         finally:  # last: of a skipped range other numbers may be taken, too, after which it does not go on
             if any(role.kind == "item" and begins_skip(reason.old or {}) for role, reason in reasons):
-                self._assigner.skipped(scope)
+                self.assigner.skipped(scope)
 
     def _read_counter(self, refusal: Refusal, reason: CancellationReason) -> None:
         if reason.code != "ConditionalCheckFailed":
             raise StorageRefused(f"The counter cannot be written: {reason.code}: {reason.message}") from refusal.error
-        self._assigner.counter_moved(refusal.scope, reason, refusal.deadline.send)
+        self.assigner.counter_moved(refusal.scope, reason, refusal.deadline.send)
 
     def _read_action(self, refusal: Refusal, role: Role, reason: CancellationReason, *, raced: bool) -> None:
         scope, write = refusal.scope, refusal.write
@@ -162,13 +148,14 @@ class Refusals:
             pending.refuse(_also_refused(pending, role.rider, old))
         elif role.kind == "marker":
             if old:  # without the old marker the next attempt asks again
-                self._answers.repeat(scope, pending, old)
+                self.answers.repeat(scope, pending, old)
         elif own_key := pending.request.items[role.rider][1]:
-            pending.refuse(_item_exists(pending, own_key))
+            key = dynamodb.unmarshal(own_key)
+            pending.refuse(ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}."))
         elif not raced:  # otherwise who moved the counter has stored an item under the number
             if frozen := frozen_in(old):
-                raise operator_errors.frozen(self._markers.alias, scope, frozen)
-            self._assigner.number_taken(scope, pending, self._number(write, role))
+                raise operator_errors.frozen(self.markers.alias, scope, frozen)
+            self.assigner.number_taken(scope, pending, self._number(write, role))
 
 
 def _is_numbered(write: PreparedWrite, role: Role) -> bool:
@@ -186,16 +173,11 @@ def _has_passed(write: PreparedWrite, role: Role, old: Mapping[str, Any]) -> boo
     return bool(first_day) and first_day < old.get(LAST_DOCUMENT, {}).get("date", "")
 
 
-def _item_exists(pending: Pending[PutRequest], own_key: Mapping[str, Any]) -> ItemExists:
-    key = dynamodb.unmarshal(own_key)
-    return ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}.")
-
-
 def _also_refused(pending: Pending[PutRequest], index: int, old: Mapping[str, Any]) -> AlsoRefused:
     action = pending.request.also[index]
-    found = "the row is there" if old else "there is no such row"
-    message = f"{action.named(index)}: its condition {action.condition!r} does not hold, {found}; "
-    return AlsoRefused(f"{message}{_unused(pending)}.", index=index, old=old)
+    found = f"does not hold, {'the row is there' if old else 'there is no such row'}"
+    message = f"{action.named(index)}: its condition {action.condition!r} {found}; {_unused(pending)}."
+    return AlsoRefused(message, index=index, old=old)
 
 
 def _unused(pending: Pending[PutRequest]) -> str:

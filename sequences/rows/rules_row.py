@@ -98,6 +98,7 @@ class StoredRules:
         return expressions.change_row(schema.table, key, unchanged={"token": self.token}, sets=fields, removes=removes)
 
 
+@dataclass(eq=False, repr=False)
 class RulesRow:
     """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed.
 
@@ -105,22 +106,15 @@ class RulesRow:
     gives the present rules. `numbering` are the tables on which numbers depend; none where Regions share the row.
     """
 
-    def __init__(
-        self,
-        alias: str,
-        items: KeySchema,
-        history: History,
-        numbering: Collection[str],
-        now: Callable[[], Told],
-        clock: Callable[[], float],
-    ) -> None:
+    alias: str
+    items: KeySchema
+    history: History
+    numbering: Collection[str]
+    now: Callable[[], Told]
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self.enforced = True
-        self.now = now
-        self._alias = alias
-        self._items = items
-        self._history = history
-        self._numbering = numbering
-        self._clock = clock
         self._looked_until = -inf
         self._known: Sequence[Difference] = ()
         self._has_told = self._in_part = False
@@ -129,20 +123,19 @@ class RulesRow:
     def require(self, send: Send, *, anew: bool = False) -> None:
         """Raise RulesChanged if the rows are written by rules that do not go together with the present ones.
 
-        Raise TableRestored if they came from another table.
-        Costs one request in a process, and once in the life of the sequence two writes, which store the row, and a
-        `DescribeTable` for each table. What cannot be read or stored makes no write fail: it is logged once, and tried
-        again a minute later if that may help.
+        Raise TableRestored if they came from another table. Costs one request in a process, and once in the life of the
+        sequence two writes, which store the row, and a `DescribeTable` for each table. What cannot be read or stored
+        makes no write fail: it is logged once, and tried again a minute later if that may help.
         """
         if anew and not self._in_part:  # a missing table alone may look like another life of the tables
             self._looked_until = -inf
-        if self._clock() < self._looked_until or not self.enforced:
+        if self.clock() < self._looked_until or not self.enforced:
             return
         if not self._lock.acquire(timeout=WAIT_SECONDS):
             self._refuse(self._known)  # as the last look has found
             return
         try:
-            if self._clock() >= self._looked_until:
+            if self.clock() >= self._looked_until:
                 self._look(send)
         finally:
             self._lock.release()
@@ -165,14 +158,14 @@ class RulesRow:
         except (RulesChanged, TableRestored):
             raise
         except SequenceError as error:
-            self._looked_until = inf if isinstance(error, StorageRefused) else self._clock() + ASK_AGAIN_SECONDS
+            self._looked_until = inf if isinstance(error, StorageRefused) else self.clock() + ASK_AGAIN_SECONDS
             self._tell("by which settings its rows are written is not known", error)
 
     def _tell(self, message: str, about: object) -> None:
         """Log something once in this process."""
         if not self._has_told:
             self._has_told = True
-            logger.warning("sequence %s: %s: %s", self._alias, message, about)
+            logger.warning("sequence %s: %s: %s", self.alias, message, about)
 
     def _judge(self, send: Send) -> None:
         now, rows = self.now(), self.read(send)
@@ -186,7 +179,7 @@ class RulesRow:
                 self._store(row, now, send)
 
     def _refuse(self, found: Sequence[Difference]) -> None:
-        alias, unsound = self._alias, [one for one in found if one.verdict is Verdict.UNSOUND]
+        alias, unsound = self.alias, [one for one in found if one.verdict is Verdict.UNSOUND]
         if told := list(dict.fromkeys(str(one) for one in unsound if one.key != RESTORED)):
             raise RulesChanged(
                 f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
@@ -247,7 +240,7 @@ class RulesRow:
 
     def _table_id(self, place: Place, send: Send, *, anew: bool = False) -> str:
         """The `TableId` of a table, if numbers depend on it and it can be asked. A process asks once, or `anew`."""
-        if place.schema.table in self._numbering:
+        if place.schema.table in self.numbering:
             with suppress(SequenceError):
                 return dynamodb.life_of(place.schema.table, anew=anew, send=send, alias=place.schema.client).table_id
         return ""
@@ -255,11 +248,11 @@ class RulesRow:
     @property
     def places(self) -> list[Place]:
         """Beside the items, and beside the history."""
-        name = f"{RULES_KEY}{self._alias}"
-        beside_items = Place(self._items, self._items.key(name, 0))
-        if not self._history.is_apart:
+        name = f"{RULES_KEY}{self.alias}"
+        beside_items = Place(self.items, self.items.key(name, 0))
+        if not self.history.is_apart:
             return [beside_items]
-        beside_history = Place(self._history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}})
+        beside_history = Place(self.history.schema, {"sequence": {"S": name}, "scope": {"S": "#"}})
         apart = beside_items.schema.table != beside_history.schema.table
         return [beside_items, beside_history] if apart else [beside_history]
 

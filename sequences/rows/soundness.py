@@ -7,10 +7,11 @@ refusal that an operator knows better than to heed is overridden in `ACCEPT`, wh
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..dynamodb import Copies
+from ..types import SequenceConfig
 
 SAME_NUMBER = "regions-give-the-same-number"
 NO_TRANSACTIONS = "transactions-are-refused"
@@ -30,29 +31,21 @@ class Verdict(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class TableRequirements:
-    """What decides whether a sequence is sound: its tables that are looked at, and what its settings say.
+    """What decides whether a sequence is sound: its settings, its tables that are looked at, and its strategy."""
 
-    `region` is its client's, known if `home_region` is set or START names Regions (`striped`).
-    """
-
-    sequence: str
-    client: str
-    tables: tuple[str, ...]
+    config: SequenceConfig
+    tables: Sequence[str]
     needs_transactions: bool
-    region: str
-    home_region: str
-    striped: bool
-    accepted: frozenset[str]
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether another Region than this one writes the sequence."""
-        return self.home_region not in ("", self.region)
+        return self.config.home_region not in ("", self.config.region)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Soundness:
     """The judgement of one sequence: the verdict, what was found, why it matters, and what helps.
 
@@ -65,43 +58,33 @@ class Soundness:
     remedy: str = ""
     takes_transactions: bool = True
 
-    @property
-    def refuses(self) -> bool:
-        """Whether the sequence must not be written here."""
-        return self.verdict is Verdict.UNSOUND
-
 
 def judge(needs: TableRequirements, copies: Mapping[str, Copies | None]) -> Soundness:
     """Judge a sequence by the copies of its tables; None stands for what could not be read.
 
     The first of these that holds counts: another Region is the home, copies that agree later, no transactions.
     """
-    known = [copies[table] for table in needs.tables if copies.get(table) is not None]
-    later = _first(one for one in known if one and one.is_global and not one.strongly)
-    single = _first(one for one in known if one and not one.transactions)
+    known = [one for table in needs.tables if (one := copies.get(table)) is not None]
+    later = next((one for one in known if one.is_global and not one.strongly), None)
+    single = next((one for one in known if not one.transactions), None)
     if needs.is_elsewhere:
-        return _elsewhere(needs)
+        return _elsewhere(needs.config.home_region, needs.config.region)
     if later:
         return _agreeing_later(needs, later)
     if single:
         return _without_transactions(needs, single)
     if len(known) < len(needs.tables):
         reason = "Not every table could be read, so that nobody knows whether other Regions write it. Writing goes on."
-        return Soundness(verdict=Verdict.UNKNOWN, found="not known", reason=reason)
-    reason = "Conditions are checked against the only copy."
-    return Soundness(verdict=Verdict.GOOD, found="one Region", reason=reason)
+        return Soundness(Verdict.UNKNOWN, "not known", reason)
+    return Soundness(Verdict.GOOD, "one Region", "Conditions are checked against the only copy.")
 
 
-def _first(found: Iterable[Copies | None]) -> Copies | None:
-    return next(iter(found), None)
-
-
-def _elsewhere(needs: TableRequirements) -> Soundness:
+def _elsewhere(home: str, here: str) -> Soundness:
     return Soundness(
-        verdict=Verdict.UNSOUND,
-        found=f"written in {needs.home_region}, and this is {needs.region or 'no Region'}",
-        reason="HOME_REGION says that processes in one Region write it, so that no other gives the same number.",
-        remedy=f"Send its writes to {needs.home_region}. To move its home, stop the writers there, wait until all "
+        Verdict.UNSOUND,
+        f"written in {home}, and this is {here or 'no Region'}",
+        "HOME_REGION says that processes in one Region write it, so that no other gives the same number.",
+        f"Send its writes to {home}. To move its home, stop the writers there, wait until all "
         "is replicated, and change HOME_REGION.",
     )
 
@@ -109,26 +92,23 @@ def _elsewhere(needs: TableRequirements) -> Soundness:
 def _agreeing_later(needs: TableRequirements, copies: Copies) -> Soundness:
     """Of an eventually consistent global table: each Region checks conditions against its own copy."""
     found = copies.told
-    if needs.home_region:
-        reason = f"Only {needs.home_region} writes it, and conditions are checked there. Other Regions read it later."
-        return Soundness(verdict=Verdict.GOOD, found=found, reason=reason)
-    if needs.striped:
+    if home := needs.config.home_region:
+        reason = f"Only {home} writes it, and conditions are checked there. Other Regions read it later."
+        return Soundness(Verdict.GOOD, found, reason)
+    if needs.config.stripe:
         return Soundness(
-            verdict=Verdict.GOOD,
-            found=found,
-            reason="Each Region gives numbers of its own. A repeat must come to the Region of the first request: "
+            Verdict.GOOD,
+            found,
+            "Each Region gives numbers of its own. A repeat must come to the Region of the first request: "
             "another one may not know its idempotency token yet, and stores it a second time, under another number.",
         )
     return _unless_accepted(
         needs,
         SAME_NUMBER,
-        Soundness(
-            verdict=Verdict.UNSOUND,
-            found=found,
-            reason="Each Region checks conditions against its own copy: two Regions give the same number, silently.",
-            remedy="Set HOME_REGION to the one Region that writes, give each Region its own START, or use a "
-            "strongly consistent global table.",
-        ),
+        found,
+        "Each Region checks conditions against its own copy: two Regions give the same number, silently.",
+        "Set HOME_REGION to the one Region that writes, give each Region its own START, or use a strongly consistent "
+        "global table.",
     )
 
 
@@ -138,37 +118,33 @@ def _without_transactions(needs: TableRequirements, copies: Copies) -> Soundness
         return _unless_accepted(
             needs,
             NO_TRANSACTIONS,
-            Soundness(
-                verdict=Verdict.UNSOUND,
-                found=copies.told,
-                reason="The table takes no transactions, and this strategy needs one for each number.",
-                remedy="Give the sequence AtomicCounter or SortKeyMaximum, or a table in one Region of AWS.",
-            ),
+            copies.told,
+            "The table takes no transactions, and this strategy needs one for each number.",
+            "Give the sequence AtomicCounter or SortKeyMaximum, or a table in one Region of AWS.",
         )
-    if NO_TRANSACTIONS in needs.accepted:
+    if NO_TRANSACTIONS in needs.config.accepted:
         return _accepted(NO_TRANSACTIONS, copies.told)
     return Soundness(
-        verdict=Verdict.CAREFUL,
-        found=copies.told,
-        reason="Numbers are right, but the table takes no transactions: idempotency tokens of items, `also`, "
+        Verdict.CAREFUL,
+        copies.told,
+        "Numbers are right, but the table takes no transactions: idempotency tokens of items, `also`, "
         "`put_next_together` and guarded changes are refused, and the items of a group are written one by one.",
-        remedy="Do without them, or give the sequence a table in one Region of AWS.",
+        "Do without them, or give the sequence a table in one Region of AWS.",
         takes_transactions=False,
     )
 
 
-def _unless_accepted(needs: TableRequirements, risk: str, refusal: Soundness) -> Soundness:
-    if risk in needs.accepted:
-        return _accepted(risk, refusal.found, refusal.remedy)
-    advice = f"{refusal.remedy} If you know better, add {risk!r} to its ACCEPT."
-    return replace(refusal, remedy=advice)
+def _unless_accepted(needs: TableRequirements, risk: str, found: str, reason: str, remedy: str) -> Soundness:
+    if risk in needs.config.accepted:
+        return _accepted(risk, found, remedy)
+    return Soundness(Verdict.UNSOUND, found, reason, f"{remedy} If you know better, add {risk!r} to its ACCEPT.")
 
 
 def _accepted(risk: str, found: str, remedy: str = "") -> Soundness:
     """What would be refused, but for ACCEPT."""
     return Soundness(
-        verdict=Verdict.CAREFUL,
-        found=found,
-        reason=f"ACCEPT takes the risk {risk!r}: {RISKS[risk]}.",
-        remedy=f"Take it out of ACCEPT as soon as it is mended. {remedy}".strip(),
+        Verdict.CAREFUL,
+        found,
+        f"ACCEPT takes the risk {risk!r}: {RISKS[risk]}.",
+        f"Take it out of ACCEPT as soon as it is mended. {remedy}".strip(),
     )

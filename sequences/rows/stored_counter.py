@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 from .. import dynamodb
@@ -18,15 +18,14 @@ from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
-from .closings import Closings
 from .counter_memory import CounterMemory
-from .counter_rows import CounterRows, CounterState
+from .counter_rows import Closings, CounterRows, CounterState
+from .history import SwitchNote
 from .layout import ItemLayout, Send
 from .lines import LinesChanged
 from .lives import TableLives
 from .numbers import Numbers
 from .options import Option, boolean
-from .switch_note import SwitchNote
 from .tallies import ALWAYS, known_from_start
 
 logger = logging.getLogger(__name__)
@@ -37,6 +36,7 @@ COUNTER_OPTIONS: Mapping[str, Option] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class StoredCounter:
     """The counters of one sequence's scopes: their rows, checked by what this process remembers of them.
 
@@ -47,32 +47,25 @@ class StoredCounter:
     together with `highest`, begins again if there is no other evidence.
     """
 
-    version: int | None = None
+    table: str
+    layout: ItemLayout
+    numbers: Numbers
+    lives: TableLives
+    switch_note: SwitchNote
+    wall: Callable[[], float]
+    region: InitVar[str]
+    check_items: InitVar[bool]
+    version: int | None = field(default=None, init=False)
     """The version of the lines by which it counts, 0 for the settings; None in a sequence without SERIES."""
 
-    def __init__(
-        self,
-        table: str,
-        layout: ItemLayout,
-        numbers: Numbers,
-        lives: TableLives,
-        switch_note: SwitchNote,
-        *,
-        region: str = "",
-        check_items: bool,
-        wall: Callable[[], float],
-    ) -> None:
-        self.alias = numbers.alias
-        self.rows = CounterRows(table, layout, numbers, region=region, wall=wall)
-        self.table, self.key = table, self.rows.key
-        self.layout = layout
-        self.numbers = numbers
-        self.lives = lives
-        self.switch_note = switch_note
-        self.wall = wall
-        lives.schemas = list(dict.fromkeys([self.rows.schema, *(lives.schemas if check_items else [])]))
-        self.closings = Closings(self.alias, self.rows, wall)
-        self.memory = CounterMemory(self.rows, layout, numbers, lives, check_items=check_items)
+    def __post_init__(self, region: str, check_items: bool) -> None:
+        self.alias = self.numbers.alias
+        self.rows = CounterRows(self.table, self.layout, self.numbers, region=region, wall=self.wall)
+        self.key = self.rows.key
+        watched = self.lives.schemas if check_items else ()
+        self.lives.schemas = list(dict.fromkeys([self.rows.schema, *watched]))
+        self.closings = Closings(self.alias, self.rows, self.wall)
+        self.memory = CounterMemory(self.rows, self.layout, self.numbers, self.lives, check_items=check_items)
         self.evidence, self.tallies = self.memory.evidence, self.memory.tallies
 
     def state(self, scope: Scope, send: Send, *, even_frozen: bool = False, even_behind: bool = False) -> CounterState:
@@ -178,13 +171,10 @@ class StoredCounter:
         state = self.standing(scope, send)
         reached = self.last_value(state)
         if reached != self.last_value(replace(state, stored=None)):
-            request = self.guarded(
-                expressions.advance_counter(
-                    self.table, self.key(scope), self.row(reached, new_token()), seen=state.last_value
-                )
-            )
+            row = self.row(reached, new_token())
+            request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
             try:
-                send("update_item", request)
+                send("update_item", self.guarded(request))
             except WriteCancelled:
                 self.memory.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
@@ -222,10 +212,9 @@ class StoredCounter:
 
         Another process that remembers a value of the scope refuses the next one (SequenceWentBack).
         """
+        request = expressions.delete_counter(self.table, self.key(scope))
         try:
-            write_once(
-                "delete_item", expressions.delete_counter(self.table, self.key(scope)), token="", deadline=deadline
-            )
+            write_once("delete_item", request, token="", deadline=deadline)
         except WriteCancelled as error:
             if frozen := (error.reasons[0].old or {}).get("frozen"):
                 raise operator_errors.frozen(self.alias, scope, frozen) from error

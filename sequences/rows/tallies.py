@@ -54,13 +54,9 @@ def _current(hour: int) -> tuple[str, str]:
 
 
 @lru_cache(4)
-def _kept(hour: int) -> frozenset[str]:
-    return frozenset(name for ruler in RULERS for name in ruler.names(hour * HOUR, more=1))
-
-
-def kept_at(now: float) -> frozenset[str]:
+def kept_in(hour: int) -> frozenset[str]:
     """The tallies that a row keeps: those that are read, and one more, as the clocks of two processes may differ."""
-    return _kept(hour_of(now))
+    return frozenset(name for ruler in RULERS for name in ruler.names(hour * HOUR, more=1))
 
 
 def tallies_in(row: Iterable[str]) -> Iterator[str]:
@@ -78,12 +74,11 @@ def known_from_start(row: Mapping[str, Any], before_start: int, step: int) -> bo
 
 def put_again(row: Wire, tally: Tally, now: int) -> Wire:
     """The tallies in a counter that is put whole: those of the row that it keeps, and what is given now."""
-    kept = {name: row[name] for name in tallies_in(row) if name in kept_at(now)}
-    added = {name: {"N": str(int(kept.get(name, _NONE)["N"]) + tally.given)} for name in (tally.day, tally.hour)}
-    return {**kept, **added, SINCE: row.get(SINCE, {"N": str(now)})}
-
-
-_NONE = {"N": "0"}
+    kept = {name: row[name] for name in tallies_in(row) if name in kept_in(hour_of(now))}
+    for name in (tally.day, tally.hour):
+        before = int(kept[name]["N"]) if name in kept else 0
+        kept[name] = {"N": str(before + tally.given)}
+    return {**kept, SINCE: row.get(SINCE, {"N": str(now)})}
 
 
 class _Known(NamedTuple):
@@ -110,14 +105,7 @@ class TallyMemory:
         self.crowded: dict[Scope, tuple[str, ...]] = {}
         """Scopes whose rows have many outdated tallies. Processes that write once and end leave them."""
         self._known: LRU[_Known] = LRU()
-
-    def forget(self) -> None:
-        """Forget everything about every scope."""
-        self._known.clear()
-
-    def forget_scope(self, scope: Scope) -> None:
-        """Forget everything about one scope."""
-        self._known.forget(scope)
+        self.forget, self.forget_scope = self._known.clear, self._known.forget
 
     def wants_row(self, scope: Scope, now: float, remembered_at: float) -> bool:
         """Whether to read the counter though its last value is remembered, as its row was never seen.
@@ -137,14 +125,14 @@ class TallyMemory:
         day_name, hour_name = _current(hour)
         if known.hour == hour and not known.outdated:
             return Tally(day_name, hour_name, given)
-        names, kept = {day_name, hour_name, *known.kept, *known.outdated}, _kept(hour)
+        names, kept = {day_name, hour_name, *known.kept, *known.outdated}, kept_in(hour)
         self._known.put(scope, _Known(hour, _shared(names, kept), is_all=known.is_all))
         self.crowded.pop(scope, None)
         return Tally(day_name, hour_name, given, is_first=known.hour != hour, outdated=tuple(names - kept))
 
     def learn(self, scope: Scope, row: Iterable[str], now: float) -> None:
         """Note which tallies a row has after a write of this process, which comes next or has just been made."""
-        names, kept = set(tallies_in(row)), kept_at(now)
+        names, kept = set(tallies_in(row)), kept_in(hour_of(now))
         hour, outdated = (self._known.get(scope) or _NOTHING).hour, tuple(names - kept)
         self._known.put(scope, _Known(hour, _shared(names, kept), outdated, is_all=True))
         if len(names) > MOST_IN_A_ROW:

@@ -17,26 +17,21 @@ from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import DEADLINE_SECONDS, Deadline, Timing
 from ..exceptions import CancellationReason, InvalidSequence
+from ..rows.answers import Markers, Spent
 from ..rows.assignments import Assignment, Hint
-from ..rows.evidence import Evidence
-from ..rows.history import History
+from ..rows.counter_memory import Evidence
+from ..rows.history import History, ScopeList, SwitchNote
 from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
-from ..rows.layout import Send
-from ..rows.layout_options import VALUE_IN
+from ..rows.layout import VALUE_IN, Send
 from ..rows.lives import TableLives
 from ..rows.lru import LRU
-from ..rows.markers import Markers
 from ..rows.naming import Naming
 from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
-from ..rows.own_rows import OwnRows
-from ..rows.places import Places, item_layout, places_of, sort_key_of
+from ..rows.places import OwnRows, Places, item_layout, places_of, sort_key_of
 from ..rows.rules import Told, rules_of
 from ..rows.rules_row import RulesRow
-from ..rows.scope_list import ScopeList
-from ..rows.spent import Spent
 from ..rows.stored_counter import StoredCounter
-from ..rows.switch_note import SwitchNote
 from ..types import Scope, SequenceConfig
 from .scopes import KEPT, Scopes, listing
 

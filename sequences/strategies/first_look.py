@@ -11,9 +11,9 @@ from ..commit.requests import Pending
 from ..commit.retries import new_token
 from ..dynamodb import expressions
 from ..exceptions import NotWritten, WriteCancelled
+from ..rows.history import ScopeList
 from ..rows.layout import Send
 from ..rows.lru import LRU, SCOPES_CHECKED
-from ..rows.scope_list import ScopeList
 from ..types import Change, Scope, parted
 from .base import Strategy
 

@@ -15,8 +15,7 @@ from functools import lru_cache
 from django.utils.module_loading import import_string
 
 from ..exceptions import InvalidSequence, SequenceError, SequenceExhausted
-from ..rows.known_lines import KnownLines
-from ..rows.line_rows import LineRows
+from ..rows.line_rows import KnownLines, LineRows
 from ..rows.lines import Lines, LinesChanged, check_period
 from ..rows.lru import LRU, SCOPES_CHECKED
 from ..types import Counter, Dated, Scope, parted

@@ -12,9 +12,9 @@ from ..commit.retries import Deadline
 from ..exceptions import InvalidSequence, OperationNotSupported
 from ..rows import operator_errors
 from ..rows.course import Course, course_of_counter
+from ..rows.history import ScopeList, beginning_of
 from ..rows.layout import ItemLayout
 from ..rows.naming import Naming
-from ..rows.scope_list import ScopeList, beginning_of
 from ..rows.stored_counter import StoredCounter
 from ..types import Counter, Dated, Scope, begins
 

@@ -12,8 +12,8 @@ from ..dynamodb import expressions
 from ..exceptions import InvalidSequence, ScopeNotFound
 from ..rows import operator_errors
 from ..rows.assignments import Assignment, Hint
+from ..rows.counter_memory import Evidence
 from ..rows.course import Course, course_of_items, course_of_nothing, first_probes, further_probes, moment_of
-from ..rows.evidence import Evidence
 from ..rows.layout import Send
 from ..rows.lru import LRU
 from ..rows.options import Option, boolean, is_name

@@ -11,9 +11,8 @@ from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..exceptions import CancellationReason
 from ..rows.assignments import Assignment, Hint
-from ..rows.closings import Opening
-from ..rows.counter_rows import CounterState
-from ..rows.date_order import DateOrder
+from ..rows.counter_rows import CounterState, Opening
+from ..rows.dates import DateOrder
 from ..rows.layout import Send
 from ..rows.lru import LRU
 from ..rows.put_requests import own_places

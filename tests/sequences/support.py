@@ -41,7 +41,7 @@ from sequences.exceptions import TableMissing
 from sequences.ops.audit import results
 from sequences.ops.tables import create_tables
 from sequences.registry import parse_config, strategies
-from sequences.rows import counter_memory, item_writer, scope_list
+from sequences.rows import counter_memory, history, item_writer
 from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import BlockAllocator, Strategy, given_back, held_blocks
@@ -298,7 +298,7 @@ def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
     patch.setattr(counter_memory, "SCOPES_CHECKED", scopes)
-    patch.setattr(scope_list, "SCOPES_CHECKED", scopes)
+    patch.setattr(history, "SCOPES_CHECKED", scopes)
     patch.setattr(held_blocks, "BLOCKS_HELD", scopes)
     patch.setattr(held_blocks, "SCOPES_CHECKED", scopes)
     patch.setattr(given_back, "SCOPES_CHECKED", scopes)

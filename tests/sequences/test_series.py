@@ -730,7 +730,7 @@ class TestLinesInRow:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that refuse a call are read again each time, not at most once a second."""
-    monkeypatch.setattr("sequences.rows.known_lines.FOLLOW_SECONDS", -1.0)
+    monkeypatch.setattr("sequences.rows.line_rows.FOLLOW_SECONDS", -1.0)
 
 
 class TestProcesses:

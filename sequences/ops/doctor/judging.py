@@ -88,7 +88,7 @@ def of_regions(needs: TableRequirements, tables: Mapping[str, Fact]) -> Finding:
     """Whether the strategy of a sequence holds on its tables, by the answers to DescribeTable."""
     copies = {name: dynamodb.copies_in(told) for name, told in tables.items() if isinstance(told, Mapping)}
     held = judge(needs, copies)
-    return Finding(f"sequence {needs.sequence}", "Regions", held.verdict, held.found, held.reason, held.remedy)
+    return Finding(f"sequence {needs.config.alias}", "Regions", held.verdict, held.found, held.reason, held.remedy)
 
 
 def of_settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Finding:

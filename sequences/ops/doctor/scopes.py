@@ -12,7 +12,7 @@ from typing import Any
 from ...exceptions import OperationNotSupported, ScopeNotFound, SequenceError, TableMissing
 from ...registry import strategies
 from ...rows import operator_errors
-from ...rows.closings import CLOSED
+from ...rows.counter_rows import CLOSED
 from ...rows.numbers import NEARLY_PERCENT
 from ...rows.soundness import Verdict
 from ...strategies import Strategy

@@ -24,7 +24,7 @@ from sequences.models import Sequence
 from sequences.ops import overview
 from sequences.ops.audit.results import AuditResult
 from sequences.registry import strategies
-from sequences.rows.spent import Spent
+from sequences.rows.answers import Spent
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
 from tests.people import allow

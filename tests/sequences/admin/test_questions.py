@@ -12,7 +12,7 @@ from django.test import Client
 from sequences import changes, get_next_value, get_next_values, put_next
 from sequences.ops.audit.results import KeptAudits
 from sequences.registry import strategies
-from sequences.rows.spent import Spent
+from sequences.rows.answers import Spent
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
 from tests.sequences.admin.test_admin import LIST, client_with, shown

@@ -1312,7 +1312,7 @@ class TestAudit:
 
     def test_the_list_is_whole(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The CSV has more than the thousand voids that a report lists."""
-        monkeypatch.setattr("sequences.rows.brought_keys._check_void", lambda about: None)  # as an earlier version did
+        monkeypatch.setattr("sequences.rows.put_requests._check_void", lambda about: None)  # as an earlier version did
         items = [{"void": {"by": "ana", "at": "2026-01-01", "reason": "n"}} for _ in range(100)]
         for _ in range(11):
             put_next_many("sort-key", items, scope=scope)

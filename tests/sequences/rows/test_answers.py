@@ -12,9 +12,8 @@ from sequences.commit.requests import Pending, PutRequest
 from sequences.exceptions import IdempotencyMismatch
 from sequences.formats import Format
 from sequences.formats.periods import Period
-from sequences.rows.answers import Answers
+from sequences.rows.answers import Answers, Markers
 from sequences.rows.assignments import Assigner
-from sequences.rows.markers import Markers
 from sequences.rows.numbers import Numbers
 from sequences.types import Allocation, Dated
 

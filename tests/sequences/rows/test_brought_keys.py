@@ -7,7 +7,7 @@ import pytest
 
 from sequences.dynamodb import BLANK
 from sequences.exceptions import InvalidItem
-from sequences.rows.brought_keys import BroughtKeys
+from sequences.rows.put_requests import BroughtKeys
 from sequences.strategies import Strategy
 from tests.sequences.support import make
 

@@ -12,8 +12,7 @@ from sequences.commit.requests import Pending, PutRequest
 from sequences.dynamodb import marshal
 from sequences.dynamodb.expressions import KeySchema, change_row
 from sequences.exceptions import SequenceFrozen
-from sequences.rows.closings import Closings, Opening
-from sequences.rows.counter_rows import CounterRows, CounterState
+from sequences.rows.counter_rows import Closings, CounterRows, CounterState, Opening
 from sequences.types import Dated
 from tests.sequences.support import Clock
 

@@ -11,7 +11,7 @@ from sequences.commit.requests import Pending, PutRequest
 from sequences.exceptions import DateRefused
 from sequences.formats.periods import Period
 from sequences.rows.answers import Answers
-from sequences.rows.date_limits import DateLimits
+from sequences.rows.dates import DateLimits
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC).timestamp()
 FIRST, LAST = date(2026, 3, 3), date(2026, 3, 6)

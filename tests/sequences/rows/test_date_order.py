@@ -11,7 +11,7 @@ from sequences.commit.requests import Pending, PutRequest
 from sequences.exceptions import DateRefused
 from sequences.rows.answers import Answers
 from sequences.rows.counter_rows import CounterState
-from sequences.rows.date_order import DateOrder
+from sequences.rows.dates import DateOrder
 
 LAST = CounterState(7, 7, document={"date": "2026-03-05", "value": 7})
 NONE = CounterState(None, None)

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from sequences.commit import host_memory
-from sequences.rows.evidence import Evidence
+from sequences.rows.counter_memory import Evidence
 from sequences.rows.lives import TableLives
 from sequences.rows.lru import LRU
 from sequences.rows.numbers import Numbers
@@ -18,7 +18,7 @@ def evidence(*others: int, life: str = "", own: LRU[int] | None = None) -> Evide
     numbers = Numbers(alias="orders", start=1, step=1 + len(others), maximum=99, others=others)
     lives = mock.MagicMock(spec=TableLives, are_known=bool(life))
     lives.configure_mock(**{"__str__.return_value": life})
-    return Evidence(numbers, lives, lambda scope: f"place of {scope}", own=own)
+    return Evidence(numbers, lives, lambda scope: f"place of {scope}", own=LRU() if own is None else own)
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from sequences.rows.known_lines import KnownLines
-from sequences.rows.line_rows import LineRows
+from sequences.rows.line_rows import KnownLines, LineRows
 from sequences.rows.lines import Lines
 from tests.sequences.support import Clock
 

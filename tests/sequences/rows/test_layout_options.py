@@ -9,15 +9,15 @@ import pytest
 
 from sequences.dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from sequences.exceptions import InvalidSequence
-from sequences.rows.layout_options import VALUE_IN, LayoutOptions
+from sequences.rows.layout import VALUE_IN, ItemLayout
 
 Changes = dict[str, Any]
 
 
-def options(*, keys: Changes | None = None, **changes: Any) -> LayoutOptions:
+def options(*, keys: Changes | None = None, **changes: Any) -> ItemLayout:
     """Those of a sequence whose values are sort keys, with other `keys` of its table or other options."""
     given: Changes = {"alias": "orders", "template": "{sequence}#{scope}", "own_keys": True, "in_periods": False}
-    return LayoutOptions(**{**given, "schema": KeySchema(table="items", **(keys or {})), **changes})
+    return ItemLayout(**{**given, "schema": KeySchema(table="items", **(keys or {})), **changes})
 
 
 INSIDE: Changes = {"value_in": "partition_key", "template": "order-{value}"}

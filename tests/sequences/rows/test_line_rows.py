@@ -50,7 +50,8 @@ def test_one_scope(rows: LineRows) -> None:
 def test_many_scopes(rows: LineRows) -> None:
     """Each is asked for once. One without a row has no lines, and one that the engine leaves out is missing."""
     left_out = {"series": {"Keys": [key("C")]}}
-    send = Mock(return_value={"Responses": {"series": [marshal(ROW)]}, "UnprocessedKeys": left_out})
+    found = {**HEAD, **marshal(ROW)}
+    send = Mock(return_value={"Responses": {"series": [found]}, "UnprocessedKeys": left_out})
     assert rows.of_many(["A", None, "C", "A"], send) == {"A": LINES, None: Lines()}
     names = ["sequence", "scope", "lines", "version", "name"]
     wanted = read_keys("series", [key("A"), key("#"), key("C")], attributes=names)

@@ -269,7 +269,7 @@ class TestForgetting:
     def test_two_threads(self, lives: TableLives, forgotten: list[str], time: int) -> None:
         """A thread that finds another life while one forgets waits for it, and does not forget once more."""
         other = threading.Thread(target=lives.bind, args=(Mock(side_effect=AssertionError("it is known")),))
-        note = lives._forget
+        note = lives.forget
 
         def forget() -> None:
             note()
@@ -278,7 +278,7 @@ class TestForgetting:
                 other.join(0.1)
                 assert other.is_alive()
 
-        lives._forget = forget
+        lives.forget = forget
         look_up(lives, "second")
         other.join(30)
         assert forgotten == ["first", "second"]

@@ -12,8 +12,8 @@ import pytest
 from sequences.commit.requests import Pending, PutRequest
 from sequences.dynamodb import fingerprint, marshal
 from sequences.dynamodb.expressions import KeySchema, marker_number, put_marker, read_item
-from sequences.rows import markers
-from sequences.rows.markers import Markers
+from sequences.rows import answers
+from sequences.rows.answers import Markers
 from sequences.types import Dated
 from tests.sequences.support import Clock
 
@@ -65,7 +65,7 @@ def test_a_look_up(clock: Clock, monkeypatch: pytest.MonkeyPatch, left: int | No
     """It is charged to the request, and finds a marker until that expires, though it is still there after it."""
     marker = {} if left is None else {"value": 7, "marker_expires_at": int(clock.now) + left}
     read = Mock(return_value={"Item": marshal(marker), "ConsumedCapacity": {"CapacityUnits": 1.0}})
-    monkeypatch.setattr(markers, "read", read)
+    monkeypatch.setattr(answers, "read", read)
     pending, deadline = Pending(PutRequest(item={}, token="t")), Mock()
     assert made(clock).find("A", pending, deadline) == (marker if is_found else None)
     assert pending.read_units == 1.0
@@ -74,7 +74,7 @@ def test_a_look_up(clock: Clock, monkeypatch: pytest.MonkeyPatch, left: int | No
 
 def test_no_marker(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is found where nothing is stored."""
-    monkeypatch.setattr(markers, "read", Mock(return_value={}))
+    monkeypatch.setattr(answers, "read", Mock(return_value={}))
     assert made(clock).find("A", Pending(PutRequest(item={}, token="t")), Mock()) is None
 
 

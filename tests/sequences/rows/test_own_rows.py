@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sequences.dynamodb.expressions import KeySchema
-from sequences.rows.own_rows import OwnRows
+from sequences.rows.places import OwnRows
 
 ROWS = OwnRows("orders", KeySchema(table="items", partition_name="pk"), ["counters", "items"])
 KINDS = ["audits", "closed", "counter", "history", "line", "marker", "rules", "scopes", "switch"]

@@ -13,9 +13,11 @@ from sequences.actions import VALUE, Put, value_text
 from sequences.commit.requests import MOST_BYTES, Pending, PutRequest
 from sequences.dynamodb import item_size, marshal
 from sequences.exceptions import InvalidItem
-from sequences.rows.put_requests import Checks, in_transactions, own_places, put_request, reservation
+from sequences.rows.put_requests import Requests, own_places
+from sequences.types import Dated
 
 DAY = date(2026, 3, 5)
+DATED = Dated("A", "2026")
 ONE, TWO, THREE = {"title": "one"}, {"title": "two"}, {"pk": "mine", "title": "three"}
 
 
@@ -24,9 +26,10 @@ def own_key(wire: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"pk": wire["pk"]} if "pk" in wire else None
 
 
-def checks(**changes: Any) -> Checks:
+def requests(**changes: Any) -> Requests:
     """Those of a sequence that takes everything, and whose digests are readable."""
-    return Checks(**{"own_key": own_key, "own_row": lambda action: "", "digest": repr, "sample": str, **changes})
+    given = {"own_key": own_key, "own_row": lambda action: "", "digest": repr, "sample": str, **changes}
+    return Requests(**{"alias": "orders", "most_actions": 4, **given})
 
 
 def wires(*items: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -36,7 +39,7 @@ def wires(*items: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def test_an_item() -> None:
     """The request for an item has its attribute values and its size, and without a token no digest."""
-    request = put_request(ONE, None, checks(), day=DAY)
+    request = requests().put(ONE, None, day=DAY)
     (one,) = wires(ONE)
     assert (request.item, request.size, request.day) == (one, item_size(one), DAY)
     assert (request.token, request.digest, request.own_key, request.more, request.also) == ("", "", None, (), ())
@@ -46,16 +49,16 @@ def test_an_item() -> None:
 def test_a_token() -> None:
     """A repeat with the token must have the same digest; of several items it is made of all."""
     one, two = wires(ONE, TWO)
-    assert put_request(ONE, "t", checks()).token == "t"
-    assert put_request(ONE, "t", checks()).digest == repr(one)
-    together = put_request(ONE, "t", checks(), more=[TWO])
+    assert requests().put(ONE, "t").token == "t"
+    assert requests().put(ONE, "t").digest == repr(one)
+    together = requests().put(ONE, "t", more=[TWO])
     assert together.digest == repr({"#items": {"L": [{"S": repr(one)}, {"S": repr(two)}]}})
 
 
 def test_several_items() -> None:
     """Each has its own key, if it brings one, and they count together."""
     one, two, three = wires(ONE, TWO, THREE)
-    request = put_request(THREE, None, checks(), more=[ONE, TWO, THREE])
+    request = requests().put(THREE, None, more=[ONE, TWO, THREE])
     assert request.own_key == {"pk": {"S": "mine"}}
     assert request.items == ((three, request.own_key), (one, None), (two, None), (three, request.own_key))
     assert (request.count, request.size) == (4, sum(map(item_size, (one, two, three, three))))
@@ -65,19 +68,19 @@ def test_several_items() -> None:
 def test_what_rides_with_it() -> None:
     """Actions count in the size, and their rows are checked."""
     action, refuses = Put("places", {"id": "7A"}), Mock(return_value="a row of its own")
-    request = put_request(ONE, None, checks(), also=[action])
+    request = requests().put(ONE, None, also=[action])
     assert request.also == (action,)
     assert request.size == item_size(*wires(ONE)) + item_size(action.wire())
     with pytest.raises(InvalidItem, match="a row of its own"):
-        put_request(ONE, None, checks(own_row=refuses), also=[action])
+        requests(own_row=refuses).put(ONE, None, also=[action])
     with pytest.raises(InvalidItem, match="also is None"):
-        put_request(ONE, None, checks(), also=None)  # type: ignore[arg-type]
+        requests().put(ONE, None, also=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("items", [[{"number": VALUE}], [ONE, {"number": VALUE}]], ids=["the first", "another"])
 def test_blanks(items: Sequence[Mapping[str, Any]]) -> None:
     """Whether an item tells its value is seen in each."""
-    assert put_request(items[0], None, checks(), more=items[1:]).has_blanks
+    assert requests().put(items[0], None, more=items[1:]).has_blanks
 
 
 def test_a_template_that_does_not_fit() -> None:
@@ -87,23 +90,26 @@ def test_a_template_that_does_not_fit() -> None:
     cases: list[list[Mapping[str, Any]]] = [[blank], [ONE, blank]]
     for items in cases:
         with pytest.raises(InvalidItem, match="no such field"):
-            put_request(items[0], None, checks(sample=refuse), more=items[1:])
+            requests(sample=refuse).put(items[0], None, more=items[1:])
 
 
 def test_what_is_no_item() -> None:
     """What maps nothing is refused, also among more."""
     for items in (["text"], [ONE, "text"]):
-        with pytest.raises(InvalidItem, match=r"^The item is 'text'; it must map attribute names to values\.$"):
-            put_request(items[0], None, checks(), more=items[1:])  # type: ignore[arg-type]
+        with pytest.raises(
+            InvalidItem,
+            match=r"^The item is 'text'; it must map attribute names to values\. The item is one of 'orders'\.$",
+        ):
+            requests().put(items[0], None, more=items[1:])  # type: ignore[arg-type]
 
 
 def test_a_reservation() -> None:
     """It stores nothing but a marker; another count or period is another request."""
-    request = reservation(3, "t", "", day=DAY, digest=repr)
+    request = requests().reservation(3, "t", "A", DAY)
     assert (request.item, request.items, request.token, request.count, request.day) == (None, (), "t", 3, DAY)
-    others = [reservation(count, "t", period, day=DAY, digest=repr) for count, period in ((4, ""), (3, "2026"))]
+    others = [requests().reservation(count, "t", scope, DAY) for count, scope in ((4, "A"), (3, DATED))]
     assert len({request.digest, *(other.digest for other in others)}) == 3
-    assert reservation(3, "t", "2026", day=None, digest=repr).digest == others[1].digest
+    assert requests().reservation(3, "t", DATED).digest == others[1].digest
     assert "'2026'" in others[1].digest
 
 
@@ -127,6 +133,6 @@ def pendings(*sizes: int, token: str = "") -> list[Pending[PutRequest]]:
 def test_transactions(sizes: Sequence[int], token: str, parts: Sequence[int]) -> None:
     """A part has as many actions and bytes as one transaction takes, and at least one request; the order stays."""
     given = pendings(*sizes, token=token)
-    found = list(in_transactions(given, 4))
+    found = list(requests().parts(given))
     assert [len(part) for part in found] == parts
     assert [pending for part in found for pending in part] == given

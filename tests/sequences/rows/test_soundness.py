@@ -29,6 +29,7 @@ from sequences import (
 from sequences.actions import Put
 from sequences.dynamodb import Copies, copies_in, tables
 from sequences.exceptions import AccessRefused, SequenceError, SequenceUnsound
+from sequences.formats.periods import Period
 from sequences.ops.doctor import diagnose
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
@@ -36,6 +37,7 @@ from sequences.rows import lives
 from sequences.rows.soundness import RISKS, TableRequirements, Verdict, judge
 from sequences.start import require_sound
 from sequences.testing import moto_engine
+from sequences.types import SequenceConfig
 from tests.sequences.support import SEQUENCES, Processes, Sent, Wire, handled, names_that, stored, tapped
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
@@ -110,14 +112,23 @@ class TestCopies:
 
 def needs(**changes: Any) -> TableRequirements:
     """What a sequence with one table needs."""
-    given: dict[str, Any] = {"sequence": "s", "client": "default", "tables": ("t",), "needs_transactions": False}
-    given |= {"region": "", "home_region": "", "striped": False, "accepted": frozenset()}
-    return TableRequirements(**{**given, **changes})
+    given = {name: changes.pop(name, default) for name, default in (("tables", ("t",)), ("needs_transactions", False))}
+    entry: dict[str, Any] = {
+        "alias": "s",
+        "strategy": "",
+        "table": "t",
+        "start": 1,
+        "step": 1,
+        "maximum": 9,
+        "options": {},
+    }
+    entry |= {"client": "default", "period": Period(), "format": None}
+    return TableRequirements(SequenceConfig(**{**entry, **changes}), **given)
 
 
 HOME = {"region": "us-east-1", "home_region": "us-east-1"}
 AWAY = {"region": "eu-central-1", "home_region": "us-east-1"}
-STRIPED = {"region": "us-east-1", "striped": True}
+STRIPED = {"region": "us-east-1", "starts": {"us-east-1": 1}}
 BY_TRANSACTIONS = {"needs_transactions": True}
 
 
@@ -172,7 +183,6 @@ class TestJudgement:
         assert bool(soundness.remedy) == bool(remedy)
         assert soundness.found
         assert soundness.takes_transactions is transactions
-        assert soundness.refuses is (verdict is UNSOUND)
 
     @pytest.mark.parametrize(("other", "verdict"), [(ONE, GOOD), (LATER, UNSOUND), (AT_ONCE, CAREFUL), (None, UNKNOWN)])
     def test_every_table_counts(self, other: Copies | None, verdict: Verdict) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sequences.rows.spent import Spent
+from sequences.rows.answers import Spent
 from sequences.types import Allocation
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sequences.dynamodb.expressions import read_item
 from sequences.exceptions import TableMissing
-from sequences.rows.switch_note import FOLLOW_SECONDS, SwitchNote
+from sequences.rows.history import FOLLOW_SECONDS, SwitchNote
 from tests.sequences.support import Clock
 
 

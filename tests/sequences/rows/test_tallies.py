@@ -13,7 +13,7 @@ from sequences.rows.tallies import (
     RULERS,
     TallyMemory,
     hour_of,
-    kept_at,
+    kept_in,
     known_from_start,
     put_again,
     tallies_in,
@@ -36,8 +36,8 @@ def test_which_are_read() -> None:
 def test_which_are_kept() -> None:
     """A row keeps those that are read at any moment of the hour, and one more on each side."""
     wanted = {f"d{day}" for day in range(20_380, 20_413)} | {f"h{hour}" for hour in range(489_851, 489_878)}
-    assert kept_at(NOW) == kept_at(NOW + 1_799.9) == wanted
-    assert kept_at(NOW + 1_800) != wanted
+    assert kept_in(hour_of(NOW)) == kept_in(hour_of(NOW + 1_799.9)) == wanted
+    assert kept_in(hour_of(NOW + 1_800)) != wanted
 
 
 def test_the_hour() -> None:

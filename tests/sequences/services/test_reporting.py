@@ -23,9 +23,9 @@ from sequences import (
 from sequences.commit.requests import Pending, ReserveRequest
 from sequences.exceptions import IdempotencyMismatch, SequenceContention, SequenceExhausted
 from sequences.registry import strategies
+from sequences.rows.answers import Spent
 from sequences.rows.lru import LRU
 from sequences.rows.numbers import Numbers
-from sequences.rows.spent import Spent
 from sequences.services import reporting
 from sequences.services.reporting import _answers, failed, notify, report
 from sequences.signals import contention, nearly_used_up, value_allocated

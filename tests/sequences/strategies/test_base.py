@@ -154,7 +154,7 @@ def test_a_put(name: str, told: list[Any], monkeypatch: pytest.MonkeyPatch) -> N
     """Items are stored in known tables, in a scope that can be, those of the tables' life."""
     strategy, now = make(name), make(name).deadline()
     one, former = Pending(PutRequest(item={})), Pending(PutRequest(item={}))
-    monkeypatch.setattr(strategy.layout, "check_scope", lambda scope: told.append(("scope", scope)))
+    monkeypatch.setattr(type(strategy.layout), "check_scope", lambda layout, scope: told.append(("scope", scope)))
     monkeypatch.setattr(strategy.lives, "bind", lambda send, deadline: told.append(("bind", deadline)))
     monkeypatch.setattr(strategy.lives, "takeable", lambda pendings: pendings[:1])
     monkeypatch.setattr(strategy.items, "submit", lambda *submitted: told.append(submitted))
@@ -227,9 +227,9 @@ def test_where_its_rules_are(starts: dict[str, int]) -> None:
     """They are beside its items; where Regions count on their own, no table is the one on which numbers depend."""
     strategy = make("atomic")
     made = type(strategy)(dataclasses.replace(strategy.config, region="us-east-1", starts=starts))
-    assert made.rules._items == made.schema
-    assert bool(made.rules._numbering) is not bool(starts)
-    assert made.rules._clock == made.timing.clock
+    assert made.rules.items == made.schema
+    assert bool(made.rules.numbering) is not bool(starts)
+    assert made.rules.clock == made.timing.clock
 
 
 class TestRefused:

@@ -12,7 +12,7 @@ import pytest
 from sequences.commit.requests import Pending, PutRequest
 from sequences.dynamodb import expressions
 from sequences.exceptions import NotWritten, WriteCancelled
-from sequences.rows.scope_list import ScopeList
+from sequences.rows.history import ScopeList
 from sequences.strategies import first_look
 from sequences.strategies.first_look import FirstLook
 from sequences.types import Change, Dated

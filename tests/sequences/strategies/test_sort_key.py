@@ -182,7 +182,7 @@ class TestTails:
             strategy.evidence.forget()
             return made_anew.pop()
 
-        monkeypatch.setattr(strategy.layout, "highest", lambda scope, send: found.pop(0))
+        monkeypatch.setattr(type(strategy.layout), "highest", lambda layout, scope, send: found.pop(0))
         monkeypatch.setattr(strategy.lives, "changed", changed)
         if known is not None:
             strategy.evidence.note("ABC", known)
@@ -204,7 +204,7 @@ class TestTails:
         read: bool,
     ) -> None:
         """A number is remembered for a quarter of a second, unless a higher one is known."""
-        monkeypatch.setattr(strategy.layout, "highest", lambda scope, send: (9, 0.5))
+        monkeypatch.setattr(type(strategy.layout), "highest", lambda layout, scope, send: (9, 0.5))
         strategy.evidence.note("ABC", 8)
         strategy._tails.put("ABC", Hint(last_value, clock.now - age))
         assert strategy._tail("ABC", dynamodb.call) == ((9, 0.5) if read else (8, 0.0))
