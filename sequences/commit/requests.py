@@ -10,7 +10,7 @@ import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from .. import dynamodb
@@ -92,31 +92,25 @@ class ReserveRequest:
         return (str(id(self)),)
 
 
+@dataclass(slots=True, eq=False)
 class Pending(Generic[R]):
     """A pending request: its cost so far, the value reserved for it, and its one answer.
 
     Its `refusal` becomes the answer when no earlier send of it can arrive any more. If it stores several items, the
     answer is the allocation of the first, and `rest` has the others. Its `deadline` is its waiter's, unless one waiter
-    carries the requests of several callers. `group_size` counts the items in the write that stored
-    it.
+    carries the requests of several callers. `group_size` counts the items in the write that stored it.
     """
 
-    __slots__ = (
-        *("_answers", "attempts", "deadline", "group_size", "read_units", "refusal", "request", "rest", "value"),
-        "write_units",
-    )
-
-    def __init__(self, request: R, deadline: Deadline | None = None) -> None:
-        self.request = request
-        self.deadline = deadline
-        self.value: int | None = None
-        self.refusal: SequenceError | None = None
-        self.rest: tuple[Allocation, ...] = ()
-        self.attempts = 0
-        self.group_size = 0
-        self.write_units = 0.0
-        self.read_units = 0.0
-        self._answers: list[Answer] = []
+    request: R
+    deadline: Deadline | None = None
+    value: int | None = None
+    refusal: SequenceError | None = None
+    rest: tuple[Allocation, ...] = ()
+    attempts: int = 0
+    group_size: int = 0
+    write_units: float = 0.0
+    read_units: float = 0.0
+    _answers: list[Answer] = field(default_factory=list)
 
     @property
     def answer(self) -> Answer | None:
