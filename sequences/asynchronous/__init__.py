@@ -108,14 +108,8 @@ async def aput_next(
     date: datetime.date | None = None,
 ) -> Allocation:
     """Await `put_next`. The item of a cancelled call is there whole or not at all; its token finds out."""
-    return (
-        await _put(
-            sequence,
-            scope,
-            partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date),
-            PutCall.allocations,
-        )
-    )[0]
+    call = PutCall(sequence, [item], scope, [idempotency_token], date, also)
+    return (await _put(call, PutCall.allocations))[0]
 
 
 async def aput_next_many(
@@ -127,9 +121,7 @@ async def aput_next_many(
     date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Await `put_next_many`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(
-        sequence, scope, partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations
-    )
+    return await _put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
 
 
 async def aput_next_each(
@@ -141,9 +133,7 @@ async def aput_next_each(
     date: datetime.date | None = None,
 ) -> list[Allocation | SequenceError]:
     """Await `put_next_each`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(
-        sequence, scope, partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.answers
-    )
+    return await _put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.answers)
 
 
 async def aput_next_together(
@@ -157,17 +147,14 @@ async def aput_next_together(
     """Await `put_next_together`. The items of a cancelled call are all there, or none is."""
     if not items:
         return []
-    return await _put(
-        sequence, scope, partial(PutCall.together, sequence, items, scope, idempotency_token, date), PutCall.allocations
-    )
+    call = PutCall(sequence, items, scope, [idempotency_token], date, together=True)
+    return await _put(call, PutCall.allocations)
 
 
-async def _put(
-    sequence: str, scope: str | None, make: Callable[[], PutCall], answers: Callable[[PutCall], list[A]]
-) -> list[A]:
-    if strategies.has_lines(sequence):
-        return await in_thread(strategies[sequence], scope, partial(put, make, answers))
-    call = make()
+async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
+    if strategies.has_lines(call.sequence):
+        return await in_thread(strategies[call.sequence], call.scope, partial(put, call, answers))
+    call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         if call.pendings:
             await gatherings.serve(_Put(call))
@@ -176,13 +163,11 @@ async def _put(
 
 class _Put(Call):
     def __init__(self, puts: PutCall) -> None:
-        super().__init__(puts.strategy, puts.scope, puts.deadline, puts.pendings)
+        super().__init__(puts.strategy, puts.counted, puts.deadline, puts.pendings)
         self.actions = sum(pending.request.actions for pending in puts.pendings)
         self.size = sum(pending.request.size for pending in puts.pendings)
-        if not (puts.strategy.writes_together and puts.strategy.option["group"]):
-            self.most_together = 0
-        else:
-            self.most_together = puts.strategy.item_writer.most_actions
+        joins = puts.strategy.writes_together and puts.strategy.option["group"]
+        self.most_together = puts.strategy.item_writer.most_actions if joins else 0
 
     @classmethod
     def serve(cls, calls: Sequence[_Put]) -> None:

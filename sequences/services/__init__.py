@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..actions import Action
@@ -190,7 +189,7 @@ def put_next(
     SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused. After SequenceUnavailable with
     `outcome_unknown`, repeat the call with the same token.
     """
-    return put(partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations)[0]
+    return put(PutCall(sequence, [item], scope, [idempotency_token], date, also), PutCall.allocations)[0]
 
 
 def put_next_many(
@@ -208,7 +207,7 @@ def put_next_many(
     Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
     give tokens if you want to repeat the call.
     """
-    return put(partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
+    return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
 
 
 def put_next_each(
@@ -224,7 +223,7 @@ def put_next_each(
     After a write gave up on a request, the items after it have this error, too: nothing of them is stored.
     Raises what `put_next` raises about its arguments; then no item is stored.
     """
-    return put(partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
+    return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.answers)
 
 
 def put_next_together(
@@ -246,4 +245,4 @@ def put_next_together(
     """
     if not items:
         return []
-    return put(partial(PutCall.together, sequence, items, scope, idempotency_token, date), PutCall.allocations)
+    return put(PutCall(sequence, items, scope, [idempotency_token], date, together=True), PutCall.allocations)

@@ -205,9 +205,9 @@ class TestCalls:
     def test_puts(self, together: bool, group: bool, most: int) -> None:
         """Puts go together where one request writes them, unless the option says otherwise, as far as they fit."""
         pendings = [Pending(PutRequest(item={}, token=token, size=5)) for token in ("", "one")]
-        puts = PutCall(
-            strategy=self.stub(together=together, group=group), scope="ABC", pendings=pendings, deadline=Deadline()
-        )
+        puts = PutCall("stub", [], "ABC", None, None)
+        puts.strategy, puts.counted = self.stub(together=together, group=group), "ABC"
+        puts.pendings, puts.deadline = pendings, Deadline()
         call = _Put(puts)
         assert (call.most_together, call.actions, call.size, call.pendings) == (most, 3, 10, pendings)
 
