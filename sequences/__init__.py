@@ -49,15 +49,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .asynchronous import (
+        afind,
+        aget_item,
         aget_last_value,
         aget_next_value,
         aget_next_values,
+        aitems,
         aput_next,
         aput_next_each,
         aput_next_many,
         aput_next_together,
     )
-    from .asynchronous.items import afind, aget_item, aitems
     from .services import (
         get_last_value,
         get_next_value,
@@ -98,7 +100,7 @@ __all__ = [
 
 __version__ = "0.2.0"
 
-_MODULES = ("asynchronous", "asynchronous.items", "services", "services.items", "services.texts")
+_MODULES = ("asynchronous", "services", "services.items", "services.texts")
 
 
 def __getattr__(name: str) -> object:

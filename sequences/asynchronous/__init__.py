@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,19 +21,23 @@ from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..services import get_last_value, get_next_values
-from ..services.arguments import check_count, check_scope, check_token, reserving
+from ..services.arguments import check_count, check_token, placed, reserving
+from ..services.items import find, get_item, pages
 from ..services.puts import PutCall, put, store
 from ..services.reporting import report
-from ..types import Allocation, Scope
+from ..types import Allocation, Scope, StoredItem
 from .gatherings import Call, gatherings, in_thread
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
 __all__ = [
+    "afind",
+    "aget_item",
     "aget_last_value",
     "aget_next_value",
     "aget_next_values",
+    "aitems",
     "aput_next",
     "aput_next_each",
     "aput_next_many",
@@ -68,10 +72,8 @@ async def aget_next_values(
         return await in_thread(strategies[sequence], scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
     check_count(count)
-    check_scope(scope)
     check_token(idempotency_token, sequence)
-    strategy = strategies[sequence]
-    counted, day = strategy.naming.dated(scope, date)
+    strategy, counted, day = placed(sequence, scope, date)
     if strategy.naming.limits and idempotency_token is None:
         strategy.naming.limits.require(day)
     with metrics.call("take", sequence) if metrics.on else NOTHING:
@@ -91,11 +93,54 @@ async def aget_last_value(
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
         return await in_thread(strategies[sequence], scope, look)
     began = time.monotonic()
-    check_scope(scope)
-    strategy = strategies[sequence]
-    call = _LastValue(strategy, strategy.naming.dated(scope, date, period)[0], began)
+    strategy, counted, _ = placed(sequence, scope, date, period)
+    call = _LastValue(strategy, counted, began)
     await gatherings.serve(call)
     return call.last_value
+
+
+async def aget_item(
+    sequence: str,
+    value: int,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> StoredItem | None:
+    """Await `get_item`."""
+    read = partial(get_item, sequence, value, scope=scope, date=date, period=period)
+    return await in_thread(strategies[sequence], scope, read)
+
+
+async def afind(
+    text: str,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> StoredItem | None:
+    """Await `find`."""
+    read = partial(find, text, sequence, scope=scope, date=date, period=period)
+    return await in_thread(strategies[sequence], scope, read)
+
+
+async def aitems(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+    after: int | None = None,
+    newest_first: bool = False,
+) -> AsyncIterator[StoredItem]:
+    """Give the items as `items` does, to `async for`."""
+    strategy = strategies[sequence]
+    query = partial(pages, sequence, scope, date, period, after, newest_first=newest_first)
+    found = await in_thread(strategy, scope, query)
+    while (page := await in_thread(strategy, scope, partial(next, found, None))) is not None:
+        for item in page:
+            yield item
 
 
 async def aput_next(

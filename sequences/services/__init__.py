@@ -17,7 +17,7 @@ from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..signals import value_allocated
 from ..types import Allocation, Reservation, Scope
-from .arguments import check_count, check_scope, check_token, reserving
+from .arguments import check_count, check_scope, check_token, placed, reserving
 from .puts import PutCall, put
 from .reporting import failed, notify
 
@@ -106,11 +106,9 @@ def reserve_values(
     """Take values as `get_next_values` does, and tell whether they were taken by an earlier request."""
     began = time.monotonic()
     check_count(count)
-    check_scope(scope)
     check_token(idempotency_token, sequence)
     while True:
-        strategy = strategies.of(sequence, scope, date)
-        counted, day = strategy.naming.dated(scope, date)
+        strategy, counted, day = placed(sequence, scope, date)
         if strategy.naming.limits and idempotency_token is None:
             strategy.naming.limits.require(day)
         deadline = strategy.deadline(began)
@@ -149,9 +147,8 @@ def get_last_value(
     Cost: one consistent read, 1 read unit for up to 4 KB.
     Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
     """
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date, period)
-    return strategy.last_value(strategy.naming.dated(scope, date, period)[0])
+    strategy, counted, _ = placed(sequence, scope, date, period)
+    return strategy.last_value(counted)
 
 
 def put_next(

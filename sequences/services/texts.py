@@ -13,7 +13,7 @@ from ..exceptions import InvalidScope, InvalidText
 from ..formats import Parsed
 from ..registry import strategies
 from ..types import Scope
-from .arguments import check_count, check_scope
+from .arguments import check_count, check_scope, placed
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
@@ -35,9 +35,8 @@ def format_value(
     Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that the sequence
     never gives.
     """
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date, period)
-    return strategy.naming.text(strategy.numbers.checked(value), *strategy.naming.dated(scope, date, period))
+    strategy, counted, day = placed(sequence, scope, date, period)
+    return strategy.naming.text(strategy.numbers.checked(value), counted, day)
 
 
 def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
@@ -85,9 +84,7 @@ def preview(count: int, sequence: str, *, scope: str | None = None, date: dateti
     million and for a wrong date.
     """
     check_count(count)
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date)
-    counted, day = strategy.naming.dated(scope, date)
+    strategy, counted, day = placed(sequence, scope, date)
     return following(strategy, counted, strategy.last_value(counted), count, day)
 
 
