@@ -82,7 +82,7 @@ async def aget_next_values(
         else:
             call = _ReserveOnce(strategy, counted, count, began, idempotency_token, day)
         await gatherings.serve(call)
-        return call.values()
+        return values_of(call.pending)
 
 
 async def aget_last_value(
@@ -232,12 +232,6 @@ class _Reserve(Call):
     def serve(cls, calls: Sequence[_Reserve]) -> None:
         deadline = latest([call.deadline for call in calls])
         reserving(calls[0].strategy).reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
-
-    def values(self) -> range | list[int]:
-        """The values. Raises the error of the request."""
-        if isinstance(self.pending.answer, SequenceError):
-            raise self.pending.answer
-        return values_of(self.pending)
 
 
 class _ReserveOnce(_Reserve):

@@ -31,6 +31,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -97,15 +98,13 @@ class Call(ABC):
         report(self.strategy, self.scope, self.pendings)
 
 
+@dataclass(slots=True, eq=False)
 class Gathering:
     """The calls of one kind and scope that wait for a thread, and how many threads serve that scope."""
 
-    __slots__ = ("key", "threads", "waiting")
-
-    def __init__(self, key: _Key) -> None:
-        self.key = key
-        self.waiting: deque[Call] = deque()
-        self.threads = 0
+    key: _Key
+    waiting: deque[Call] = field(default_factory=deque)
+    threads: int = 0
 
     def take(self) -> list[Call]:
         """The calls of the next group, in the order in which they came; those that nobody awaits are left out."""

@@ -141,9 +141,12 @@ def allocated(pending: Pending[PutRequest]) -> Allocation:
 
 
 def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
-    """The values that a reservation got."""
-    assert isinstance(pending.answer, range | list)
-    return pending.answer
+    """The values that a reservation got. Raises the error of one that failed."""
+    answer = pending.answer
+    if isinstance(answer, SequenceError):
+        raise answer
+    assert isinstance(answer, range | list)
+    return answer
 
 
 class Role(NamedTuple):

@@ -223,8 +223,8 @@ def write_once(
         try:
             return deadline.send(operation, request)
         except WriteCancelled as error:
-            if _has_stored(token, error):
-                return {}
+            if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
+                return {}  # an earlier send was stored
             if not is_retryable(error.reasons):
                 error.after_unknown = unknown
                 raise
@@ -236,8 +236,3 @@ def write_once(
             if unknown or error.outcome_unknown:
                 raise deadline.give_up(error, outcome_unknown=True) from error
             raise
-
-
-def _has_stored(token: str, error: WriteCancelled) -> bool:
-    """Whether a condition failed on an item that an earlier send with this token stored."""
-    return any(reason.old and reason.old.get("token") == token for reason in error.reasons)

@@ -133,6 +133,7 @@ class Batch:
         return replace(self, waiters=waiters) if waiters else None
 
 
+@dataclass(slots=True, eq=False)
 class Shortage:
     """How long a partition lacks the units for a write that it refused, as far as this process can know.
 
@@ -141,12 +142,8 @@ class Shortage:
     the requests in one write, so that they may fit into what there is. It doubles with every write.
     """
 
-    __slots__ = ("_times", "most")
-
-    def __init__(self) -> None:
-        self.most: int | None = None
-        self._times: float
-        self.end()
+    most: int | None = None
+    _times: float = 0.5
 
     def refused(self, units: int) -> float:
         """The seconds after which a refused write of so many units is worth another attempt."""

@@ -242,7 +242,6 @@ class BlockAllocator(CounterStrategy):
             logger.info("sequence %s: %d reserved values stay unused", self.alias, unused)
 
     def held(self, scope: Scope) -> int:
-        """How many reserved values of a scope this process serves from memory."""
         return self._held.held(scope)
 
 

@@ -28,7 +28,7 @@ from .scopes import CounterScopes
 
 
 def new_counter(strategy: Strategy) -> StoredCounter:
-    """The counters of a strategy that has COUNTER_OPTIONS."""
+    """The counters of a strategy that has COUNTER_OPTIONS. They are its evidence, and show its scopes."""
     counter = StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
         strategy.layout,
@@ -41,6 +41,7 @@ def new_counter(strategy: Strategy) -> StoredCounter:
     )
     if strategy.config.series:
         counter.version = strategy.config.version
+    strategy.scopes, strategy.evidence = CounterScopes(strategy.scopes, counter), counter.evidence
     return counter
 
 
@@ -96,8 +97,6 @@ class CounterStrategy(Strategy):
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
         self.counter: StoredCounter = new_counter(self)
-        self.scopes = CounterScopes(self.scopes, self.counter)
-        self.evidence = self.counter.evidence
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
 

@@ -13,7 +13,7 @@ import pytest
 
 from sequences.asynchronous import _LastValue, _Put, _Reserve
 from sequences.asynchronous.gatherings import Call, Gathering, Gatherings, _answer, _do, _served, gatherings
-from sequences.commit.requests import Pending, PutRequest
+from sequences.commit.requests import Pending, PutRequest, values_of
 from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
 from sequences.services.puts import PutCall
@@ -219,7 +219,7 @@ class TestCalls:
         assert call.pending.deadline is call.deadline
         call.pending.settle(WRONG)
         with pytest.raises(InvalidItem):
-            call.values()
+            values_of(call.pending)
 
     def test_last_values(self) -> None:
         """Callers that look at the same time share one read."""
