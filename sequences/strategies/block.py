@@ -1,7 +1,5 @@
 """Reserve a block of values by one addition and serve it from memory."""
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os

@@ -1,7 +1,5 @@
 """The blocks of one scope: served in halves, fetched ahead, and sized by the rate of use."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 from collections import deque

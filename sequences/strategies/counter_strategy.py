@@ -3,8 +3,6 @@
 How the counter is written is not here: that is where they differ.
 """
 
-from __future__ import annotations
-
 import datetime
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

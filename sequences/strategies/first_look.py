@@ -1,7 +1,5 @@
 """The first look of a process at a scope by a later line: it moves the counter to where the range of that begins."""
 
-from __future__ import annotations
-
 import weakref
 from contextlib import suppress
 from datetime import UTC, datetime

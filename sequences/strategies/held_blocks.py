@@ -1,7 +1,5 @@
 """The blocks that a process holds, a pool for each scope: which are there, which must go, and which are given back."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator

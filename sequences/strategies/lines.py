@@ -5,8 +5,6 @@ condition has their version. So a number costs the same with lines as without. W
 write, they are read again first, at most once a second.
 """
 
-from __future__ import annotations
-
 import math
 import weakref
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Read the counter and write it if it is unchanged; then store the item."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scopes of a sequence as people look at them: lists, one scope, and how fast it counts. Nothing takes a number."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

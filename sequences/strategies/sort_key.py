@@ -1,7 +1,5 @@
 """The highest sort key plus one: the items themselves are the count, without a counter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The counter and the item in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Looks for changes by other processes, in a thread of its own, for what a process serves from its memory."""
 
-from __future__ import annotations
-
 import _thread
 import logging
 import threading
