@@ -24,7 +24,6 @@ from ..services import get_last_value, get_next_values
 from ..services.arguments import check_count, check_token, placed, reserving
 from ..services.items import find, get_item, pages
 from ..services.puts import PutCall, put, store
-from ..services.reporting import report
 from ..types import Allocation, Scope, StoredItem
 from .gatherings import Call, gatherings, in_thread
 
@@ -69,7 +68,7 @@ async def aget_next_values(
     """Await `get_next_values`. The values of a cancelled call may stay unused."""
     if strategies.has_lines(sequence):
         take = partial(get_next_values, idempotency_token=idempotency_token, date=date)
-        return await in_thread(strategies[sequence], scope, partial(take, count, sequence, scope=scope))
+        return await in_thread(sequence, scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
     check_count(count)
     check_token(idempotency_token, sequence)
@@ -91,10 +90,10 @@ async def aget_last_value(
     """Await `get_last_value`. Callers that await at the same time share one read."""
     if strategies.has_lines(sequence):
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
-        return await in_thread(strategies[sequence], scope, look)
+        return await in_thread(sequence, scope, look)
     began = time.monotonic()
     strategy, counted, _ = placed(sequence, scope, date, period)
-    call = _LastValue(strategy, counted, began)
+    call = _LastValue(strategy, counted, strategy.deadline(began))
     await gatherings.serve(call)
     return call.last_value
 
@@ -109,7 +108,7 @@ async def aget_item(
 ) -> StoredItem | None:
     """Await `get_item`."""
     read = partial(get_item, sequence, value, scope=scope, date=date, period=period)
-    return await in_thread(strategies[sequence], scope, read)
+    return await in_thread(sequence, scope, read)
 
 
 async def afind(
@@ -122,7 +121,7 @@ async def afind(
 ) -> StoredItem | None:
     """Await `find`."""
     read = partial(find, text, sequence, scope=scope, date=date, period=period)
-    return await in_thread(strategies[sequence], scope, read)
+    return await in_thread(sequence, scope, read)
 
 
 async def aitems(
@@ -135,10 +134,9 @@ async def aitems(
     newest_first: bool = False,
 ) -> AsyncIterator[StoredItem]:
     """Give the items as `items` does, to `async for`."""
-    strategy = strategies[sequence]
     query = partial(pages, sequence, scope, date, period, after, newest_first=newest_first)
-    found = await in_thread(strategy, scope, query)
-    while (page := await in_thread(strategy, scope, partial(next, found, None))) is not None:
+    found = await in_thread(sequence, scope, query)
+    while (page := await in_thread(sequence, scope, partial(next, found, None))) is not None:
         for item in page:
             yield item
 
@@ -198,7 +196,7 @@ async def aput_next_together(
 
 async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
     if strategies.has_lines(call.sequence):
-        return await in_thread(strategies[call.sequence], call.scope, partial(put, call, answers))
+        return await in_thread(call.sequence, call.scope, partial(put, call, answers))
     call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         if call.pendings:
@@ -238,7 +236,6 @@ class _ReserveOnce(_Reserve):
     """A call with an idempotency token, which looks for its marker and stores one: it goes alone."""
 
     most_together = 0
-    replayed = False
 
     def __init__(
         self, strategy: Strategy, scope: Scope, count: int, began: float, token: str, day: datetime.date | None
@@ -255,15 +252,9 @@ class _ReserveOnce(_Reserve):
         )
         call.pending.settle(values)
 
-    def report(self) -> None:
-        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
-
 
 class _LastValue(Call):
     last_value: int | None
-
-    def __init__(self, strategy: Strategy, scope: Scope, began: float) -> None:
-        super().__init__(strategy, scope, strategy.deadline(began))
 
     @classmethod
     def serve(cls, calls: Sequence[_LastValue]) -> None:

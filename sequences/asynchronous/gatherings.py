@@ -41,6 +41,7 @@ from ..commit.requests import MOST_BYTES, Pending
 from ..commit.retries import Deadline
 from ..commit.waiters import LATE_SECONDS, TOOK_TOO_LONG
 from ..exceptions import SequenceError
+from ..registry import strategies
 from ..services.reporting import report
 from ..types import Scope
 
@@ -58,6 +59,7 @@ class Call(ABC):
 
     actions = 1
     size = 0
+    replayed = False
     most_together: float = inf
     """How many actions the calls of one group may have; with 0 each call goes alone."""
 
@@ -95,7 +97,7 @@ class Call(ABC):
 
     def report(self) -> None:
         """Log how it ended."""
-        report(self.strategy, self.scope, self.pendings)
+        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
 
 
 @dataclass(slots=True, eq=False)
@@ -248,9 +250,9 @@ gatherings = Gatherings()
 os.register_at_fork(after_in_child=gatherings.reset)
 
 
-async def in_thread(strategy: Strategy, scope: Scope, work: Callable[[], A]) -> A:
+async def in_thread(sequence: str, scope: str | None, work: Callable[[], A]) -> A:
     """Do some work in a thread, apart from the calls of others."""
-    call = _Alone(strategy, scope, work)
+    call = _Alone(strategies[sequence], scope, work)
     await gatherings.serve(call)
     done: A = call.done
     return done

@@ -225,7 +225,7 @@ class TestCalls:
         """Callers that look at the same time share one read."""
         strategy = self.stub()
         strategy.last_value = mock.Mock(return_value=7)
-        calls = [_LastValue(strategy, "ABC", 7.0) for _ in range(3)]
+        calls = [_LastValue(strategy, "ABC", Deadline()) for _ in range(3)]
         _LastValue.serve(calls)
         assert [call.last_value for call in calls] == [7, 7, 7]
         strategy.last_value.assert_called_once_with("ABC")
