@@ -107,7 +107,8 @@ def __getattr__(name: str) -> object:
     """A public function, imported when it is first asked for: each program of a project imports this package."""
     if name in __all__:
         for module in (import_module(f"{__name__}.{module}") for module in _MODULES):
-            if name in module.__all__:
-                globals()[name] = found = getattr(module, name)
+            found = vars(module).get(name)
+            if getattr(found, "__module__", "") == module.__name__:  # others import it from there
+                globals()[name] = found
                 return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

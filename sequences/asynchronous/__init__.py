@@ -30,19 +30,6 @@ from .gatherings import Call, gatherings, in_thread
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = [
-    "afind",
-    "aget_item",
-    "aget_last_value",
-    "aget_next_value",
-    "aget_next_values",
-    "aitems",
-    "aput_next",
-    "aput_next_each",
-    "aput_next_many",
-    "aput_next_together",
-]
-
 A = TypeVar("A")
 
 

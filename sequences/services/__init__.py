@@ -20,17 +20,6 @@ from .arguments import check_count, check_scope, check_token, placed, reserving
 from .puts import PutCall, put
 from .reporting import failed, notify
 
-__all__ = [
-    "get_last_value",
-    "get_next_value",
-    "get_next_values",
-    "put_next",
-    "put_next_each",
-    "put_next_many",
-    "put_next_together",
-    "reserve_values",
-]
-
 
 def get_next_value(
     sequence: str,

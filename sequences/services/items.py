@@ -17,8 +17,6 @@ from .texts import readings
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["find", "get_item", "items", "pages"]
-
 
 def get_item(
     sequence: str,

@@ -18,8 +18,6 @@ from .arguments import check_count, check_scope, placed
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
 
-__all__ = ["following", "format_value", "parse", "preview", "readings"]
-
 
 def format_value(
     value: int,
