@@ -6,8 +6,7 @@
     caller D                  \\--gathers----/
 
 While a thread serves the callers of a scope, newcomers gather, and the next write takes them all. So a thousand callers
-need one thread and few requests. The thread makes an ordinary call for its group: the threads and the event loops of a
-process share the commit queues.
+need one thread and few requests. The thread makes an ordinary call: threads and event loops share the commit queues.
 
 The guarantees, each with a test:
 

@@ -1,7 +1,6 @@
 """The parts of a group commit: a request, its answer, and the write that is prepared for it.
 
-This is the interface between the commit queues, which decide what is written together and when, and the strategies,
-which decide what is written.
+The commit queues decide what is written together and when, and the strategies what is written: this is between them.
 """
 
 from __future__ import annotations
@@ -150,8 +149,7 @@ def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
 
 
 class Role(NamedTuple):
-    """What an action of a transaction is for: the counter, a marker, an item, what rides with an item (`also`), or a
-    check that the period is open still."""
+    """What an action is for: the counter, a marker, an item, a rider (`also`), or a check that the period is open."""
 
     kind: str
     pending: int = 0
@@ -166,8 +164,7 @@ class PreparedWrite:
 
     `signs` has the tokens that it alone writes: a row with one of them is stored by this write. `roles` says what each
     action of a transaction is for. `first_day` is the first date of its documents, if it must not be before those that
-    are stored. `life` is the table life in which the write was prepared; its outcome says nothing
-    about tables made later.
+    are stored. `life` is the table life in which it was prepared; its outcome says nothing about tables made later.
     """
 
     operation: str

@@ -151,8 +151,7 @@ def put_next(
 
     `date` is the document's date, for a sequence with a PERIOD or with dates in its FORMAT; without it, it is today, in
     the sequence's time zone. A document dated last December gets last year's next number. The numbers of a period need
-    not follow the dates within it, without DATE_ORDER. A repeat has the period and the text of the first time,
-    whatever its date.
+    not follow the dates within it, without DATE_ORDER. A repeat has the first period and text, whatever its date.
 
     `also` has actions on other rows (`Put`, `Update`, `Check` and `Delete` of `sequences.actions`). They are stored in
     the same transaction: all of them with the item, or nothing. If the condition of one does not hold, AlsoRefused has
@@ -182,8 +181,7 @@ def put_next_many(
 
     The items go out in as few writes as DynamoDB's limits allow: 100 items (50 with idempotency tokens, one less
     with a counter) and 4 MB each. The values of one transaction follow each other without a gap.
-    Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
-    give tokens if you want to repeat the call.
+    Raises what `put_next` raises, for the first item that was refused. Others may be stored: give tokens to repeat it.
     """
     return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
 

@@ -1,7 +1,6 @@
 """The public functions about texts, such as "INV-2026-000042": write them, read what people type, and look ahead.
 
-A text is a value as the key FORMAT of its sequence writes it; `formats` does the work. None of these functions takes a
-value.
+A text is a value as the key FORMAT of its sequence writes it; `formats` does the work. No function here takes a value.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ def format_value(
     """Write a value as FORMAT says: the text that `put_next` gives for the same scope and date. No request.
 
     `date` is the document's date, today without it. In its place a `period` may be named, if FORMAT needs no more.
-    Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that the sequence
-    never gives.
+    Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that is never given.
     """
     strategy, counted, day = placed(sequence, scope, date, period)
     return strategy.naming.text(strategy.numbers.checked(value), counted, day)

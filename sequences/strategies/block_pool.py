@@ -74,8 +74,7 @@ class Fetch:
 
 @dataclass(eq=False, repr=False)
 class BlockPool:
-    """The pool of values of one scope: those that are served now, the half block that comes next, and the block that
-    is being fetched."""
+    """The values of one scope: those that are served now, the half block after them, and the block on its way."""
 
     begin: Callable[[int | None, Deadline], Beginning]
     fetch: Callable[[int, Deadline], Block]
@@ -109,8 +108,7 @@ class BlockPool:
     def next_half(self, deadline: Deadline) -> range:
         """The next values to serve: first what others gave back, which is lower than what the counter gives.
 
-        When the last half begins, starts to fetch the next block. When the counter is used up, takes what others have
-        given back since.
+        When the last half begins, fetches the next block. When the counter is used up, looks again what others gave.
         """
         if self.begun is None:
             self._take_given_back(deadline)

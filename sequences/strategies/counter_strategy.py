@@ -78,9 +78,8 @@ def delete_counter(strategy: Strategy, scope: Scope) -> bool:
 class CounterStrategy(Strategy):
     """A strategy that takes a value first and stores its item second.
 
-    With an idempotency token the item and its marker are stored in one transaction, so that a token never gets two
-    items. A value stays unused if a process stops between the two requests, or if two repeats of one request come at
-    the same moment.
+    With an idempotency token the item and its marker are one transaction, so that a token never gets two items. A value
+    stays unused if a process stops between the two requests, or if two repeats of a request come at the same moment.
     """
 
     gapless = False

@@ -58,8 +58,7 @@ class Watch:
         self._fails = False
 
     def start(self) -> None:
-        """Begin, unless it is running. If no thread can be started now, the next call tries again, and `catch_up` looks
-        meanwhile."""
+        """Begin, unless it runs. If no thread can be started, the next call tries again; `catch_up` looks meanwhile."""
         if self._running is not None:
             return
         if not self._begun:  # nothing is held yet: what comes later was reserved later than the changes before
