@@ -49,15 +49,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .asynchronous import (
+        afind,
+        aget_item,
         aget_last_value,
         aget_next_value,
         aget_next_values,
+        aitems,
         aput_next,
         aput_next_each,
         aput_next_many,
         aput_next_together,
     )
-    from .asynchronous.items import afind, aget_item, aitems
     from .services import (
         get_last_value,
         get_next_value,
@@ -98,14 +100,15 @@ __all__ = [
 
 __version__ = "0.2.0"
 
-_MODULES = ("asynchronous", "asynchronous.items", "services", "services.items", "services.texts")
+_MODULES = ("asynchronous", "services", "services.items", "services.texts")
 
 
 def __getattr__(name: str) -> object:
     """A public function, imported when it is first asked for: each program of a project imports this package."""
     if name in __all__:
         for module in (import_module(f"{__name__}.{module}") for module in _MODULES):
-            if name in module.__all__:
-                globals()[name] = found = getattr(module, name)
+            found = vars(module).get(name)
+            if getattr(found, "__module__", "") == module.__name__:  # others import it from there
+                globals()[name] = found
                 return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

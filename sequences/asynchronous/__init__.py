@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,24 +21,14 @@ from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..services import get_last_value, get_next_values
-from ..services.arguments import check_count, check_scope, check_token, reserving
+from ..services.arguments import check_count, check_token, placed, reserving
+from ..services.items import find, get_item, pages
 from ..services.puts import PutCall, put, store
-from ..services.reporting import report
-from ..types import Allocation, Scope
+from ..types import Allocation, Scope, StoredItem
 from .gatherings import Call, gatherings, in_thread
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
-
-__all__ = [
-    "aget_last_value",
-    "aget_next_value",
-    "aget_next_values",
-    "aput_next",
-    "aput_next_each",
-    "aput_next_many",
-    "aput_next_together",
-]
 
 A = TypeVar("A")
 
@@ -65,13 +55,11 @@ async def aget_next_values(
     """Await `get_next_values`. The values of a cancelled call may stay unused."""
     if strategies.has_lines(sequence):
         take = partial(get_next_values, idempotency_token=idempotency_token, date=date)
-        return await in_thread(strategies[sequence], scope, partial(take, count, sequence, scope=scope))
+        return await in_thread(sequence, scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
     check_count(count)
-    check_scope(scope)
     check_token(idempotency_token, sequence)
-    strategy = strategies[sequence]
-    counted, day = strategy.naming.dated(scope, date)
+    strategy, counted, day = placed(sequence, scope, date)
     if strategy.naming.limits and idempotency_token is None:
         strategy.naming.limits.require(day)
     with metrics.call("take", sequence) if metrics.on else NOTHING:
@@ -80,7 +68,7 @@ async def aget_next_values(
         else:
             call = _ReserveOnce(strategy, counted, count, began, idempotency_token, day)
         await gatherings.serve(call)
-        return call.values()
+        return values_of(call.pending)
 
 
 async def aget_last_value(
@@ -89,13 +77,55 @@ async def aget_last_value(
     """Await `get_last_value`. Callers that await at the same time share one read."""
     if strategies.has_lines(sequence):
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
-        return await in_thread(strategies[sequence], scope, look)
+        return await in_thread(sequence, scope, look)
     began = time.monotonic()
-    check_scope(scope)
-    strategy = strategies[sequence]
-    call = _LastValue(strategy, strategy.naming.dated(scope, date, period)[0], began)
+    strategy, counted, _ = placed(sequence, scope, date, period)
+    call = _LastValue(strategy, counted, strategy.deadline(began))
     await gatherings.serve(call)
     return call.last_value
+
+
+async def aget_item(
+    sequence: str,
+    value: int,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> StoredItem | None:
+    """Await `get_item`."""
+    read = partial(get_item, sequence, value, scope=scope, date=date, period=period)
+    return await in_thread(sequence, scope, read)
+
+
+async def afind(
+    text: str,
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+) -> StoredItem | None:
+    """Await `find`."""
+    read = partial(find, text, sequence, scope=scope, date=date, period=period)
+    return await in_thread(sequence, scope, read)
+
+
+async def aitems(
+    sequence: str,
+    *,
+    scope: str | None = None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+    after: int | None = None,
+    newest_first: bool = False,
+) -> AsyncIterator[StoredItem]:
+    """Give the items as `items` does, to `async for`."""
+    query = partial(pages, sequence, scope, date, period, after, newest_first=newest_first)
+    found = await in_thread(sequence, scope, query)
+    while (page := await in_thread(sequence, scope, partial(next, found, None))) is not None:
+        for item in page:
+            yield item
 
 
 async def aput_next(
@@ -108,14 +138,8 @@ async def aput_next(
     date: datetime.date | None = None,
 ) -> Allocation:
     """Await `put_next`. The item of a cancelled call is there whole or not at all; its token finds out."""
-    return (
-        await _put(
-            sequence,
-            scope,
-            partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date),
-            PutCall.allocations,
-        )
-    )[0]
+    call = PutCall(sequence, [item], scope, [idempotency_token], date, also)
+    return (await _put(call, PutCall.allocations))[0]
 
 
 async def aput_next_many(
@@ -127,9 +151,7 @@ async def aput_next_many(
     date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Await `put_next_many`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(
-        sequence, scope, partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations
-    )
+    return await _put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
 
 
 async def aput_next_each(
@@ -141,9 +163,7 @@ async def aput_next_each(
     date: datetime.date | None = None,
 ) -> list[Allocation | SequenceError]:
     """Await `put_next_each`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(
-        sequence, scope, partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.answers
-    )
+    return await _put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.answers)
 
 
 async def aput_next_together(
@@ -157,17 +177,14 @@ async def aput_next_together(
     """Await `put_next_together`. The items of a cancelled call are all there, or none is."""
     if not items:
         return []
-    return await _put(
-        sequence, scope, partial(PutCall.together, sequence, items, scope, idempotency_token, date), PutCall.allocations
-    )
+    call = PutCall(sequence, items, scope, [idempotency_token], date, together=True)
+    return await _put(call, PutCall.allocations)
 
 
-async def _put(
-    sequence: str, scope: str | None, make: Callable[[], PutCall], answers: Callable[[PutCall], list[A]]
-) -> list[A]:
-    if strategies.has_lines(sequence):
-        return await in_thread(strategies[sequence], scope, partial(put, make, answers))
-    call = make()
+async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
+    if strategies.has_lines(call.sequence):
+        return await in_thread(call.sequence, call.scope, partial(put, call, answers))
+    call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         if call.pendings:
             await gatherings.serve(_Put(call))
@@ -176,13 +193,11 @@ async def _put(
 
 class _Put(Call):
     def __init__(self, puts: PutCall) -> None:
-        super().__init__(puts.strategy, puts.scope, puts.deadline, puts.pendings)
+        super().__init__(puts.strategy, puts.counted, puts.deadline, puts.pendings)
         self.actions = sum(pending.request.actions for pending in puts.pendings)
         self.size = sum(pending.request.size for pending in puts.pendings)
-        if not (puts.strategy.writes_together and puts.strategy.option["group"]):
-            self.most_together = 0
-        else:
-            self.most_together = puts.strategy.item_writer.most_actions
+        joins = puts.strategy.writes_together and puts.strategy.option["group"]
+        self.most_together = puts.strategy.item_writer.most_actions if joins else 0
 
     @classmethod
     def serve(cls, calls: Sequence[_Put]) -> None:
@@ -203,18 +218,11 @@ class _Reserve(Call):
         deadline = latest([call.deadline for call in calls])
         reserving(calls[0].strategy).reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
 
-    def values(self) -> range | list[int]:
-        """The values. Raises the error of the request."""
-        if isinstance(self.pending.answer, SequenceError):
-            raise self.pending.answer
-        return values_of(self.pending)
-
 
 class _ReserveOnce(_Reserve):
     """A call with an idempotency token, which looks for its marker and stores one: it goes alone."""
 
     most_together = 0
-    replayed = False
 
     def __init__(
         self, strategy: Strategy, scope: Scope, count: int, began: float, token: str, day: datetime.date | None
@@ -231,15 +239,9 @@ class _ReserveOnce(_Reserve):
         )
         call.pending.settle(values)
 
-    def report(self) -> None:
-        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
-
 
 class _LastValue(Call):
     last_value: int | None
-
-    def __init__(self, strategy: Strategy, scope: Scope, began: float) -> None:
-        super().__init__(strategy, scope, strategy.deadline(began))
 
     @classmethod
     def serve(cls, calls: Sequence[_LastValue]) -> None:

@@ -6,8 +6,7 @@
     caller D                  \\--gathers----/
 
 While a thread serves the callers of a scope, newcomers gather, and the next write takes them all. So a thousand callers
-need one thread and few requests. The thread makes an ordinary call for its group: the threads and the event loops of a
-process share the commit queues.
+need one thread and few requests. The thread makes an ordinary call: threads and event loops share the commit queues.
 
 The guarantees, each with a test:
 
@@ -31,6 +30,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -40,6 +40,7 @@ from ..commit.requests import MOST_BYTES, Pending
 from ..commit.retries import Deadline
 from ..commit.waiters import LATE_SECONDS, TOOK_TOO_LONG
 from ..exceptions import SequenceError
+from ..registry import strategies
 from ..services.reporting import report
 from ..types import Scope
 
@@ -57,6 +58,7 @@ class Call(ABC):
 
     actions = 1
     size = 0
+    replayed = False
     most_together: float = inf
     """How many actions the calls of one group may have; with 0 each call goes alone."""
 
@@ -94,18 +96,16 @@ class Call(ABC):
 
     def report(self) -> None:
         """Log how it ended."""
-        report(self.strategy, self.scope, self.pendings)
+        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
 
 
+@dataclass(slots=True, eq=False)
 class Gathering:
     """The calls of one kind and scope that wait for a thread, and how many threads serve that scope."""
 
-    __slots__ = ("key", "threads", "waiting")
-
-    def __init__(self, key: _Key) -> None:
-        self.key = key
-        self.waiting: deque[Call] = deque()
-        self.threads = 0
+    key: _Key
+    waiting: deque[Call] = field(default_factory=deque)
+    threads: int = 0
 
     def take(self) -> list[Call]:
         """The calls of the next group, in the order in which they came; those that nobody awaits are left out."""
@@ -249,9 +249,9 @@ gatherings = Gatherings()
 os.register_at_fork(after_in_child=gatherings.reset)
 
 
-async def in_thread(strategy: Strategy, scope: Scope, work: Callable[[], A]) -> A:
+async def in_thread(sequence: str, scope: str | None, work: Callable[[], A]) -> A:
     """Do some work in a thread, apart from the calls of others."""
-    call = _Alone(strategy, scope, work)
+    call = _Alone(strategies[sequence], scope, work)
     await gatherings.serve(call)
     done: A = call.done
     return done

@@ -17,7 +17,6 @@ from ..formats.template import has_letters
 from ..registry import configured, strategies
 from ..rows.lines import Line
 from ..rows.numbers import LARGEST
-from ..strategies.line_texts import by_each
 from .lines import NewLines
 
 LONGEST_CODE = 100
@@ -163,7 +162,7 @@ def _others(new: NewLines, place: int) -> Iterator[tuple[str, Format, str | None
     """The FORMATs of all others, former ones too: of other scopes, of lines that count apart, and by the settings."""
     for scope, lines in new.book.rows.every():
         if scope != new.scope:
-            for strategy in by_each(new.book, scope, lines):
+            for strategy in new.book.by_each(scope, lines):
                 yield from ((f"the scope {scope!r}", form, scope) for form in strategy.naming.forms)
     for other, line in enumerate(new.lines.lines):
         if new.period(line) != new.period(new.lines.lines[place]):

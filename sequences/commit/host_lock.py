@@ -2,12 +2,10 @@
 
 Without it, the web workers of one host race for every number of a busy scope, and lose most races. The lock only saves
 races: the condition of each write decides what is stored. So a process that waits no longer, or runs on a system
-without such locks, loses a race at worst and never a number. Hosts take turns by a row of the table (see
-`strategies.host_queue`).
+without such locks, loses a race at worst and never a number. Hosts take turns by a row (see `rows.host_queue`).
 
 The lock is a line of numbered places. A process takes a place by binding a socket to its number, which the system lets
-only one process do. Then it waits until the socket of the number before is closed, by its holder or by the system when
-the holder dies:
+only one process do. Then it waits until the socket of the number before is closed, at the latest when its holder dies:
 
     place 7   has the turn --closes
     place 8       waits ----------- has the turn --closes
@@ -137,9 +135,7 @@ class HostLock:
         return True
 
     def _address(self, number: int) -> str:
-        """The address of a place. Who has another memory, as a service with a temporary directory of its own, stands in
-        another line: its numbers say nothing here.
-        """
+        """The address of a place. A process with another temporary directory, and so another memory, has its own."""
         assert self._memory is not None
         return f"\0sequences-{os.getuid()}-{self._memory.name}-{self._slot}-{number}"
 

@@ -61,8 +61,7 @@ _process = _ProcessState()
 def shared_memory() -> Memory | None:
     """The memory, at first all zeros; None on a system without it.
 
-    If the file was deleted, as by what cleans the temporary directory, the processes meet again in a new one within
-    LOOK_SECONDS.
+    If the file was deleted, as by a clean-up of the directory, the processes meet in a new one within LOOK_SECONDS.
     """
     path, known, now = _path(), _process.mapped, time.monotonic()
     if path is None or not SUPPORTED:

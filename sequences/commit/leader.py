@@ -258,8 +258,7 @@ def _may_concern_one(error: SequenceError, pendings: Sequence[Pending[Any]]) -> 
 def _at_fault(error: SequenceError, pending: Pending[Any]) -> SequenceError:
     """What a caller gets for a write that was refused whole: InvalidItem if what they brought is at fault.
 
-    An engine need not say which action of a transaction is invalid. The keys of the tables are right, unless nobody
-    may look at them.
+    An engine need not say which action is invalid. The keys of the tables are right, unless nobody may look at them.
     """
     request = pending.request
     if not isinstance(error, StorageRefused) or error.code != dynamodb.INVALID or not isinstance(request, PutRequest):

@@ -1,7 +1,6 @@
 """The parts of a group commit: a request, its answer, and the write that is prepared for it.
 
-This is the interface between the commit queues, which decide what is written together and when, and the strategies,
-which decide what is written.
+The commit queues decide what is written together and when, and the strategies what is written: this is between them.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from .. import dynamodb
@@ -92,31 +91,25 @@ class ReserveRequest:
         return (str(id(self)),)
 
 
+@dataclass(slots=True, eq=False)
 class Pending(Generic[R]):
     """A pending request: its cost so far, the value reserved for it, and its one answer.
 
     Its `refusal` becomes the answer when no earlier send of it can arrive any more. If it stores several items, the
     answer is the allocation of the first, and `rest` has the others. Its `deadline` is its waiter's, unless one waiter
-    carries the requests of several callers. `group_size` counts the items in the write that stored
-    it.
+    carries the requests of several callers. `group_size` counts the items in the write that stored it.
     """
 
-    __slots__ = (
-        *("_answers", "attempts", "deadline", "group_size", "read_units", "refusal", "request", "rest", "value"),
-        "write_units",
-    )
-
-    def __init__(self, request: R, deadline: Deadline | None = None) -> None:
-        self.request = request
-        self.deadline = deadline
-        self.value: int | None = None
-        self.refusal: SequenceError | None = None
-        self.rest: tuple[Allocation, ...] = ()
-        self.attempts = 0
-        self.group_size = 0
-        self.write_units = 0.0
-        self.read_units = 0.0
-        self._answers: list[Answer] = []
+    request: R
+    deadline: Deadline | None = None
+    value: int | None = None
+    refusal: SequenceError | None = None
+    rest: tuple[Allocation, ...] = ()
+    attempts: int = 0
+    group_size: int = 0
+    write_units: float = 0.0
+    read_units: float = 0.0
+    _answers: list[Answer] = field(default_factory=list)
 
     @property
     def answer(self) -> Answer | None:
@@ -147,14 +140,16 @@ def allocated(pending: Pending[PutRequest]) -> Allocation:
 
 
 def values_of(pending: Pending[ReserveRequest]) -> range | list[int]:
-    """The values that a reservation got."""
-    assert isinstance(pending.answer, range | list)
-    return pending.answer
+    """The values that a reservation got. Raises the error of one that failed."""
+    answer = pending.answer
+    if isinstance(answer, SequenceError):
+        raise answer
+    assert isinstance(answer, range | list)
+    return answer
 
 
 class Role(NamedTuple):
-    """What an action of a transaction is for: the counter, a marker, an item, what rides with an item (`also`), or a
-    check that the period is open still."""
+    """What an action is for: the counter, a marker, an item, a rider (`also`), or a check that the period is open."""
 
     kind: str
     pending: int = 0
@@ -169,8 +164,7 @@ class PreparedWrite:
 
     `signs` has the tokens that it alone writes: a row with one of them is stored by this write. `roles` says what each
     action of a transaction is for. `first_day` is the first date of its documents, if it must not be before those that
-    are stored. `life` is the table life in which the write was prepared; its outcome says nothing
-    about tables made later.
+    are stored. `life` is the table life in which it was prepared; its outcome says nothing about tables made later.
     """
 
     operation: str

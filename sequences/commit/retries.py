@@ -99,8 +99,7 @@ class Deadline:
     def send(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """Send one request, which may take until GRACE_SECONDS after the deadline.
 
-        Raises NotWritten, without sending, when that moment has passed; SequenceUnavailable if no client was made by
-        then.
+        Raises NotWritten, without sending, after that moment; SequenceUnavailable if no client was made by then.
         """
         seconds = self.left + GRACE_SECONDS
         if seconds <= 0:
@@ -213,9 +212,8 @@ def write_once(
     also store `token` in the attribute of that name, unless the caller recognises its own write in WriteCancelled.
     After a lost answer the same request is sent again. If its condition then fails on an item with `token`, an earlier
     send was stored, and the answer is `{}`.
-    Raises WriteCancelled when a condition failed (with `after_unknown` if an answer was lost before),
-    SequenceUnavailable or SequenceContention at the deadline (10 s without one), and StorageRefused at once for a
-    permanent error.
+    Raises WriteCancelled when a condition failed (with `after_unknown` if an answer was lost before), StorageRefused at
+    once for a permanent error, and SequenceUnavailable or SequenceContention at the deadline (10 s without one).
     """
     deadline = deadline or Deadline(client=client)
     unknown = False
@@ -223,8 +221,8 @@ def write_once(
         try:
             return deadline.send(operation, request)
         except WriteCancelled as error:
-            if _has_stored(token, error):
-                return {}
+            if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
+                return {}  # an earlier send was stored
             if not is_retryable(error.reasons):
                 error.after_unknown = unknown
                 raise
@@ -236,8 +234,3 @@ def write_once(
             if unknown or error.outcome_unknown:
                 raise deadline.give_up(error, outcome_unknown=True) from error
             raise
-
-
-def _has_stored(token: str, error: WriteCancelled) -> bool:
-    """Whether a condition failed on an item that an earlier send with this token stored."""
-    return any(reason.old and reason.old.get("token") == token for reason in error.reasons)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..exceptions import StorageError
@@ -58,25 +59,12 @@ class Waiter:
         for pending in self.pendings:
             pending.settle(gave_up)
 
-    def expire(
-        self, error: StorageError, *, attempts: int, undecided: Collection[Pending[Any]], everybody: bool
-    ) -> None:
-        """Answer the requests past their deadline, or those of everybody, with an error, after so many attempts.
-
-        Those that are `undecided` may be stored.
-        """
-        for pending in self.pendings:
-            deadline = pending.deadline or self.deadline
-            if pending.answer is None and (everybody or deadline.over):
-                deadline.attempts = attempts
-                unknown = pending in undecided
-                pending.settle(deadline.give_up(pending.refusal or error, outcome_unknown=unknown))
-
     def wake(self) -> None:
         with suppress(RuntimeError):  # already awake
             self.latch.release()
 
 
+@dataclass(slots=True, eq=False)
 class Batch:
     """The waiters that one leader serves, and their writes. The next leader gets a batch of its own.
 
@@ -85,20 +73,10 @@ class Batch:
     while the leader searches for the request that is at fault.
     """
 
-    __slots__ = ("most", "undecided", "waiters", "write")
-
-    def __init__(
-        self,
-        waiters: list[Waiter],
-        *,
-        write: PreparedWrite | None = None,
-        undecided: tuple[PreparedWrite, ...] = (),
-        most: int | None = None,
-    ) -> None:
-        self.waiters = waiters
-        self.write = write
-        self.undecided = undecided
-        self.most = most
+    waiters: list[Waiter]
+    write: PreparedWrite | None = None
+    undecided: tuple[PreparedWrite, ...] = ()
+    most: int | None = None
 
     @property
     def may_be_stored(self) -> set[Pending[Any]]:
@@ -127,10 +105,18 @@ class Batch:
         return min(waiting, default=0.0)  # without any after another leader has taken over
 
     def expire(self, error: StorageError, *, attempts: int, everybody: bool = False) -> None:
-        """Give up on requests past their deadline, or on all, after so many attempts. The write goes on for others."""
+        """Give up on requests past their deadline, or on all, after so many attempts. The write goes on for others.
+
+        Each gets its refusal or else the error, and learns whether it may be stored, as it is undecided.
+        """
         undecided = self.may_be_stored
         for waiter in self.waiters:
-            waiter.expire(error, attempts=attempts, undecided=undecided, everybody=everybody)
+            for pending in waiter.pendings:
+                deadline = pending.deadline or waiter.deadline
+                if pending.answer is None and (everybody or deadline.over):
+                    deadline.attempts = attempts
+                    unknown = pending in undecided
+                    pending.settle(deadline.give_up(pending.refusal or error, outcome_unknown=unknown))
 
     def settle_refused(self, *, outcome_unknown: bool = False) -> None:
         """Answer the requests that are refused, and in no undecided write."""
@@ -144,11 +130,10 @@ class Batch:
         """The batch with which the next leader goes on; None if nobody waits for it."""
         waiters = [waiter for waiter in self.waiters if waiter.waits]
         self.add_undecided()
-        if not waiters:
-            return None
-        return Batch(waiters, write=self.write, undecided=self.undecided, most=self.most)
+        return replace(self, waiters=waiters) if waiters else None
 
 
+@dataclass(slots=True, eq=False)
 class Shortage:
     """How long a partition lacks the units for a write that it refused, as far as this process can know.
 
@@ -157,12 +142,8 @@ class Shortage:
     the requests in one write, so that they may fit into what there is. It doubles with every write.
     """
 
-    __slots__ = ("_times", "most")
-
-    def __init__(self) -> None:
-        self.most: int | None = None
-        self._times: float
-        self.end()
+    most: int | None = None
+    _times: float = 0.5
 
     def refused(self, units: int) -> float:
         """The seconds after which a refused write of so many units is worth another attempt."""

@@ -8,33 +8,17 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..actions import Action
-from ..commit.retries import Deadline
 from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..signals import value_allocated
 from ..types import Allocation, Reservation, Scope
-from .arguments import check_count, check_scope, check_token, reserving
+from .arguments import check_count, check_scope, check_token, placed, reserving
 from .puts import PutCall, put
 from .reporting import failed, notify
-
-if TYPE_CHECKING:
-    from ..strategies.base import Strategy
-
-__all__ = [
-    "get_last_value",
-    "get_next_value",
-    "get_next_values",
-    "put_next",
-    "put_next_each",
-    "put_next_many",
-    "put_next_together",
-    "reserve_values",
-]
 
 
 def get_next_value(
@@ -107,16 +91,20 @@ def reserve_values(
     """Take values as `get_next_values` does, and tell whether they were taken by an earlier request."""
     began = time.monotonic()
     check_count(count)
-    check_scope(scope)
     check_token(idempotency_token, sequence)
     while True:
-        strategy = strategies.of(sequence, scope, date)
-        counted, day = strategy.naming.dated(scope, date)
+        strategy, counted, day = placed(sequence, scope, date)
         if strategy.naming.limits and idempotency_token is None:
             strategy.naming.limits.require(day)
         deadline = strategy.deadline(began)
+        values: range | list[int]
         try:
-            values, replayed = _taken(strategy, counted, count, idempotency_token, day, deadline)
+            with metrics.call("take", sequence) if metrics.on else NOTHING:
+                taking, replayed = reserving(strategy), False
+                if idempotency_token is None:
+                    values = taking.reserve(counted, count, deadline)
+                else:
+                    values, replayed = taking.reserve_once(counted, count, idempotency_token, day, deadline)
         except SequenceError as error:
             if strategies.go_on(strategy, counted, error):
                 continue
@@ -130,16 +118,6 @@ def reserve_values(
         return Reservation(values=values, replayed=replayed)
 
 
-def _taken(
-    strategy: Strategy, scope: Scope, count: int, token: str | None, day: datetime.date | None, deadline: Deadline
-) -> tuple[range | list[int], bool]:
-    """The values, and whether an earlier request took them."""
-    with metrics.call("take", strategy.alias) if metrics.on else NOTHING:
-        if token is None:
-            return reserving(strategy).reserve(scope, count, deadline), False
-        return reserving(strategy).reserve_once(scope, count, token, day, deadline)
-
-
 def get_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
@@ -150,9 +128,8 @@ def get_last_value(
     Cost: one consistent read, 1 read unit for up to 4 KB.
     Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
     """
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date, period)
-    return strategy.last_value(strategy.naming.dated(scope, date, period)[0])
+    strategy, counted, _ = placed(sequence, scope, date, period)
+    return strategy.last_value(counted)
 
 
 def put_next(
@@ -174,8 +151,7 @@ def put_next(
 
     `date` is the document's date, for a sequence with a PERIOD or with dates in its FORMAT; without it, it is today, in
     the sequence's time zone. A document dated last December gets last year's next number. The numbers of a period need
-    not follow the dates within it, without DATE_ORDER. A repeat has the period and the text of the first time,
-    whatever its date.
+    not follow the dates within it, without DATE_ORDER. A repeat has the first period and text, whatever its date.
 
     `also` has actions on other rows (`Put`, `Update`, `Check` and `Delete` of `sequences.actions`). They are stored in
     the same transaction: all of them with the item, or nothing. If the condition of one does not hold, AlsoRefused has
@@ -190,7 +166,7 @@ def put_next(
     SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused. After SequenceUnavailable with
     `outcome_unknown`, repeat the call with the same token.
     """
-    return put(partial(PutCall.of, sequence, [item], scope, [idempotency_token], also, date), PutCall.allocations)[0]
+    return put(PutCall(sequence, [item], scope, [idempotency_token], date, also), PutCall.allocations)[0]
 
 
 def put_next_many(
@@ -205,10 +181,9 @@ def put_next_many(
 
     The items go out in as few writes as DynamoDB's limits allow: 100 items (50 with idempotency tokens, one less
     with a counter) and 4 MB each. The values of one transaction follow each other without a gap.
-    Raises what `put_next` raises, for the first item that was refused. The items before and after it may be stored, so
-    give tokens if you want to repeat the call.
+    Raises what `put_next` raises, for the first item that was refused. Others may be stored: give tokens to repeat it.
     """
-    return put(partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.allocations)
+    return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
 
 
 def put_next_each(
@@ -224,7 +199,7 @@ def put_next_each(
     After a write gave up on a request, the items after it have this error, too: nothing of them is stored.
     Raises what `put_next` raises about its arguments; then no item is stored.
     """
-    return put(partial(PutCall.of, sequence, items, scope, idempotency_tokens, date=date), PutCall.answers)
+    return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.answers)
 
 
 def put_next_together(
@@ -246,4 +221,4 @@ def put_next_together(
     """
     if not items:
         return []
-    return put(partial(PutCall.together, sequence, items, scope, idempotency_token, date), PutCall.allocations)
+    return put(PutCall(sequence, items, scope, [idempotency_token], date, together=True), PutCall.allocations)

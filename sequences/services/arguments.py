@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import unicodedata
 from typing import TYPE_CHECKING, cast
 
 from ..exceptions import InvalidScope, InvalidToken, OperationNotSupported
+from ..registry import strategies
+from ..types import Scope
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
@@ -57,6 +60,15 @@ def check_token(token: str | None, sequence: str = "") -> None:
         raise InvalidToken(f"{wanted}, and this one has {len(token)}: give None, or a digest of it.")
     if not token.isprintable():
         raise InvalidToken(f"{wanted}, and this one has others: give a digest of it.")
+
+
+def placed(
+    sequence: str, scope: str | None, date: datetime.date | None = None, period: str | None = None
+) -> tuple[Strategy, Scope, datetime.date | None]:
+    """The strategy of a scope, the scope in its period, and the document's date. Raises what is wrong with them."""
+    check_scope(scope)
+    strategy = strategies.of(sequence, scope, date, period)
+    return strategy, *strategy.naming.dated(scope, date, period)
 
 
 def reserving(strategy: Strategy) -> CounterStrategy:

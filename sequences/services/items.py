@@ -7,18 +7,15 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ..commit.retries import read
 from ..exceptions import InvalidPeriod
 from ..registry import strategies
 from ..rows.item_reader import ItemReader
 from ..types import Scope, StoredItem
-from .arguments import check_scope
+from .arguments import placed
 from .texts import readings
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
-
-__all__ = ["find", "get_item", "items", "pages"]
 
 
 def get_item(
@@ -37,7 +34,8 @@ def get_item(
     Raises OperationNotSupported for items under keys of their own, ValueError for a value that is never given,
     InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
-    return _one(strategies.of(sequence, scope, date, period), _place_of(sequence, scope, date, period), value)
+    strategy, counted, _ = placed(sequence, scope, date, period)
+    return _one(strategy, counted, value)
 
 
 def find(
@@ -52,10 +50,15 @@ def find(
 
     Where FORMAT and ALSO_READ read it in several ways, it is the item that was stored with this text. What they do not
     say (the scope, the period) is given besides. Cost: as `get_item`, for each number that the text may mean.
-    Raises InvalidText for a text of another form, InvalidPeriod where neither the text nor the call says which period,
-    and what `get_item` raises.
+    Raises InvalidText for a text of another form, InvalidPeriod where nothing says which period, and as `get_item`.
     """
-    return _meant(sequence, _found_places(text, sequence, scope, date, period))
+    first = None
+    for (counted, value), written in _found_places(text, sequence, scope, date, period).items():
+        found = _one(strategies.by_lines(strategies[sequence], counted), counted, value)
+        if found and found.text == written:
+            return found
+        first = first or found
+    return first
 
 
 def items(
@@ -79,12 +82,6 @@ def items(
     return chain.from_iterable(pages(sequence, scope, date, period, after, newest_first=newest_first))
 
 
-def _place_of(sequence: str, scope: str | None, date: datetime.date | None, period: str | None) -> Scope:
-    """The scope in its period, checked."""
-    check_scope(scope)
-    return strategies.of(sequence, scope, date, period).naming.dated(scope, date, period)[0]
-
-
 def _found_places(
     text: str, sequence: str, scope: str | None, date: datetime.date | None, period: str | None
 ) -> dict[tuple[Scope, int], str]:
@@ -95,23 +92,12 @@ def _found_places(
         if told is None and date is None:
             raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
         named = scope if parsed.scope is None else parsed.scope
-        found[_place_of(sequence, named, None if told else date, told or None), parsed.value] = parsed.text
+        _, counted, _ = placed(sequence, named, None if told else date, told or None)
+        found[counted, parsed.value] = parsed.text
     return found
 
 
-def _meant(sequence: str, places: Mapping[tuple[Scope, int], str]) -> StoredItem | None:
-    """The item that was stored with the text of its place, or else the first that is stored in one of them."""
-    first = None
-    for (scope, value), text in places.items():
-        found = _one(strategies.by_lines(strategies[sequence], scope), scope, value)
-        if found and found.text == text:
-            return found
-        first = first or found
-    return first
-
-
 def _one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:
-    """The item under a value."""
     return ItemReader(strategy.layout, strategy.naming).one(scope, value, strategy.deadline().read)
 
 
@@ -125,9 +111,9 @@ def pages(
     newest_first: bool,
 ) -> Iterator[list[StoredItem]]:
     """The items of a scope, page by page (see `items`)."""
-    place, strategy = _place_of(sequence, scope, date, period), strategies.of(sequence, scope, date, period)
+    strategy, counted, _ = placed(sequence, scope, date, period)
 
     def send(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        return read(operation, request, deadline=strategy.deadline())  # each page has a deadline of its own
+        return strategy.deadline().read(operation, request)  # each page has a deadline of its own
 
-    return ItemReader(strategy.layout, strategy.naming).pages(place, after, send, newest_first=newest_first)
+    return ItemReader(strategy.layout, strategy.naming).pages(counted, after, send, newest_first=newest_first)

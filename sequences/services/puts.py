@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..actions import Action
@@ -24,86 +24,69 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class PutCall:
-    """One valid call of `put_next` or `put_next_many`: its requests, and its deadline, which begins with it."""
+    """One call that stores items: its arguments, and from `begin` on its requests and their deadline.
 
-    strategy: Strategy
-    scope: Scope
-    pendings: Sequence[Pending[PutRequest]]
-    deadline: Deadline
+    Each item has an idempotency token or None; those that are stored `together` share one.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        sequence: str,
-        items: Sequence[Mapping[str, Any]],
-        scope: str | None,
-        idempotency_tokens: Sequence[str | None] | None,
-        also: Sequence[Action] = (),
-        date: datetime.date | None = None,
-    ) -> PutCall:
-        """Check the arguments of a call.
+    sequence: str
+    items: Sequence[Mapping[str, Any]]
+    scope: str | None
+    tokens: Sequence[str | None] | None
+    date: datetime.date | None
+    also: Sequence[Action] = ()
+    together: bool = False
+    strategy: Strategy = field(init=False)
+    counted: Scope = field(init=False)
+    """The scope in its period."""
+    pendings: Sequence[Pending[PutRequest]] = field(init=False)
+    deadline: Deadline = field(init=False)
+
+    def begin(self) -> None:
+        """Check the arguments, and make the requests by the rules that the scope has now.
 
         Raises InvalidScope, InvalidToken, InvalidSequence, InvalidItem, and ValueError for a wrong date.
         """
         began = time.monotonic()
-        tokens = [None] * len(items) if idempotency_tokens is None else list(idempotency_tokens)
-        if isinstance(idempotency_tokens, str) or len(tokens) != len(items):
+        wanted = 1 if self.together else len(self.items)
+        tokens = [None] * wanted if self.tokens is None else list(self.tokens)
+        if isinstance(self.tokens, str) or len(tokens) != wanted:
             raise InvalidToken(
-                f"There are {len(items)} items and {len(tokens)} idempotency tokens; give one for each, or none."
+                f"There are {wanted} items and {len(tokens)} idempotency tokens; give one for each, or none."
             )
-        check_scope(scope)
+        check_scope(self.scope)
         for token in tokens:
-            check_token(token, sequence)
-        strategy = strategies.of(sequence, scope, date)
-        counted, day = strategy.naming.dated(scope, date)
+            check_token(token, self.sequence)
+        strategy = strategies.of(self.sequence, self.scope, self.date)
+        counted, day = strategy.naming.dated(self.scope, self.date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
-        pendings = [
-            Pending(request(item, token, also, day), deadline) for item, token in zip(items, tokens, strict=True)
-        ]
-        return cls(strategy=strategy, scope=counted, pendings=pendings, deadline=deadline)
-
-    @classmethod
-    def together(
-        cls,
-        sequence: str,
-        items: Sequence[Mapping[str, Any]],
-        scope: str | None,
-        idempotency_token: str | None,
-        date: datetime.date | None,
-    ) -> PutCall:
-        """Check the arguments of a call that stores all of its items or none. Raises what `of` raises."""
-        began = time.monotonic()
-        check_scope(scope)
-        check_token(idempotency_token, sequence)
-        strategy = strategies.of(sequence, scope, date)
-        counted, day = strategy.naming.dated(scope, date)
-        request = strategy.item_writer.request(items[0], idempotency_token, (), day, items[1:])
-        deadline = strategy.deadline(began)
-        return cls(strategy=strategy, scope=counted, pendings=[Pending(request, deadline)], deadline=deadline)
+        if self.together:
+            requests = [request(self.items[0], tokens[0], (), day, self.items[1:])]
+        else:
+            requests = [request(item, token, self.also, day) for item, token in zip(self.items, tokens, strict=True)]
+        self.strategy, self.counted, self.deadline = strategy, counted, deadline
+        self.pendings = [Pending(each, deadline) for each in requests]
 
     @property
     def unanswered(self) -> list[Pending[PutRequest]]:
         """The requests that have no answer yet."""
         return [pending for pending in self.pendings if pending.answer is None]
 
-    def again(self, make: Callable[[], PutCall]) -> PutCall | None:
-        """The same call by the rules that its scope has now, for what failed by its former ones; None if nothing did.
-
-        `make` makes it anew.
-        """
+    def again(self) -> bool:
+        """Begin again with what failed by the former rules of its scope; False if nothing did."""
         failed = {
             one
             for one in self.pendings
-            if isinstance(error := one.answer, SequenceError) and strategies.go_on(self.strategy, self.scope, error)
+            if isinstance(error := one.answer, SequenceError) and strategies.go_on(self.strategy, self.counted, error)
         }
-        if not failed:
-            return None
-        call = make()
-        call.deadline.began = self.deadline.began
-        call.pendings = [new if old in failed else old for old, new in zip(self.pendings, call.pendings, strict=True)]
-        return call
+        if failed:
+            before, began = self.pendings, self.deadline.began
+            self.begin()
+            self.deadline.began = began
+            self.pendings = [new if old in failed else old for old, new in zip(before, self.pendings, strict=True)]
+        return bool(failed)
 
     def allocations(self) -> list[Allocation]:
         """The allocations of its items. Raises the error of the first request that failed."""
@@ -114,20 +97,19 @@ class PutCall:
         return [pending.answer for pending in self.pendings if isinstance(pending.answer, Allocation | SequenceError)]
 
 
-def put(make: Callable[[], PutCall], answers: Callable[[PutCall], list[A]]) -> list[A]:
+def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
     """Store the items of one call, and report how it ended; return its answers, or raise the error that they raise."""
-    call = make()
+    call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         try:
-            store(call.strategy, call.scope, call.pendings, call.deadline)
-            while following := call.again(make):
-                call = following
-                store(call.strategy, call.scope, call.unanswered, call.deadline)
+            store(call.strategy, call.counted, call.pendings, call.deadline)
+            while call.again():
+                store(call.strategy, call.counted, call.unanswered, call.deadline)
         except SequenceError as error:
             _settle(call.pendings, error)
             raise
         finally:
-            report(call.strategy, call.scope, call.pendings)
+            report(call.strategy, call.counted, call.pendings)
         return answers(call)
 
 

@@ -47,15 +47,12 @@ def _warn_of_end(strategy: Strategy, scope: Scope, value: int) -> None:
         return
     strategy.percents.put(scope, percent)
     limit, (plain, period) = strategy.numbers.limit, parted(scope)
+    used: dict[str, Any] = {"sequence": strategy.alias, "scope": plain, "period": period, "value": value}
     logger.warning(
         "sequence %s scope %s: %d %% of the values up to %d are used", strategy.alias, scope, percent, limit,
-        extra={
-            "event": "nearly_used_up", "sequence": strategy.alias, "scope": plain, "period": period, "value": value,
-        },
+        extra={"event": "nearly_used_up", **used},
     )  # fmt: skip
-    nearly_used_up.send_robust(
-        type(strategy), sequence=strategy.alias, scope=plain, period=period, value=value, limit=limit, percent=percent
-    )
+    nearly_used_up.send_robust(type(strategy), **used, limit=limit, percent=percent)
 
 
 def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
@@ -65,9 +62,11 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
     """
     failure: SequenceError | None = None
     warns_from = strategy.numbers.nearly_used_up
-    seconds = _seconds(pendings)
+    deadline = pendings[0].deadline if pendings else None
+    seconds = deadline.spent if deadline else 0.0
     if metrics.on and pendings:
-        metrics.answered(strategy.alias, _answers(pendings), seconds, replayed=replayed)
+        answers = [one for pending in pendings if pending.answer is not None for one in (pending.answer, *pending.rest)]
+        metrics.answered(strategy.alias, answers, seconds, replayed=replayed)
     for pending in pendings:
         answer = pending.answer
         if isinstance(answer, Allocation):
@@ -83,17 +82,6 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
             failure = failure or answer
     if failure:
         failed(strategy, scope, failure, seconds)
-
-
-def _seconds(pendings: Sequence[Pending[Any]]) -> float:
-    """How long the call of these requests has taken."""
-    deadline = pendings[0].deadline if pendings else None
-    return deadline.spent if deadline else 0.0
-
-
-def _answers(pendings: Sequence[Pending[Any]]) -> list[object]:
-    """The answers of a call: one for each item, or for all values without items."""
-    return [one for pending in pendings if pending.answer is not None for one in (pending.answer, *pending.rest)]
 
 
 def _log(scope: Scope, one: Allocation, group_size: int, seconds: float) -> None:
@@ -117,14 +105,14 @@ def failed(strategy: Strategy, scope: Scope, error: SequenceError, seconds: floa
     """Log that a call failed after so long, if that is for operators, and signal contention."""
     if not isinstance(error, FOR_OPERATORS):
         return
-    gave_up, (plain, period) = isinstance(error, GaveUp), parted(scope)
+    level, what, (plain, period) = logging.ERROR, "refused", parted(scope)
     fields = {
         "event": "call_failed", "error": type(error).__name__, "sequence": strategy.alias, "scope": plain,
         "period": period, "milliseconds": round(seconds * 1000, 1),
     }  # fmt: skip
     if isinstance(error, GaveUp):
         fields["attempts"] = error.attempts
-    level, what = (logging.WARNING, "gave up") if gave_up else (logging.ERROR, "refused")
+        level, what = logging.WARNING, "gave up"
     logger.log(level, "sequence %s scope %s: %s: %s", strategy.alias, scope, what, error, extra=fields)
     error.logged = True
     if isinstance(error, SequenceContention):

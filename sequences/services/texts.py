@@ -1,7 +1,6 @@
 """The public functions about texts, such as "INV-2026-000042": write them, read what people type, and look ahead.
 
-A text is a value as the key FORMAT of its sequence writes it; `formats` does the work. None of these functions takes a
-value.
+A text is a value as the key FORMAT of its sequence writes it; `formats` does the work. No function here takes a value.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ from ..exceptions import InvalidScope, InvalidText
 from ..formats import Parsed
 from ..registry import strategies
 from ..types import Scope
-from .arguments import check_count, check_scope
+from .arguments import check_count, check_scope, placed
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
-
-__all__ = ["following", "format_value", "parse", "preview", "readings"]
 
 
 def format_value(
@@ -32,12 +29,10 @@ def format_value(
     """Write a value as FORMAT says: the text that `put_next` gives for the same scope and date. No request.
 
     `date` is the document's date, today without it. In its place a `period` may be named, if FORMAT needs no more.
-    Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that the sequence
-    never gives.
+    Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that is never given.
     """
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date, period)
-    return strategy.naming.text(strategy.numbers.checked(value), *strategy.naming.dated(scope, date, period))
+    strategy, counted, day = placed(sequence, scope, date, period)
+    return strategy.naming.text(strategy.numbers.checked(value), counted, day)
 
 
 def parse(text: str, sequence: str, *, scope: str | None = None) -> Parsed:
@@ -85,9 +80,7 @@ def preview(count: int, sequence: str, *, scope: str | None = None, date: dateti
     million and for a wrong date.
     """
     check_count(count)
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date)
-    counted, day = strategy.naming.dated(scope, date)
+    strategy, counted, day = placed(sequence, scope, date)
     return following(strategy, counted, strategy.last_value(counted), count, day)
 
 

@@ -1,8 +1,7 @@
 """The strategies, one in each file.
 
 `base` defines what every strategy is, and `counter_strategy` what the strategies share that take a value before they
-store its item. `scopes` and `snapshot` show the scopes of a sequence to people. What strategies are built of is in the
-rooms `rows` and `commit`.
+store its item. `scopes` and `snapshot` show scopes to people. The rooms `rows` and `commit` have the parts.
 
 Everything that a strategy of your own needs can be imported from here.
 """

@@ -1,7 +1,5 @@
 """One atomic addition returns the new value; then the item is stored under it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -155,7 +155,7 @@ class Strategy(ABC):
         self.item_writer = _item_writer(self, _host_queue(self) if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
         list_scopes = listing(self.alias, self.option["scopes"], self.scope_list)
-        self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes=list_scopes)
+        self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes)
         self.spent: Spent = parent.spent if parent else Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""

@@ -1,7 +1,5 @@
 """Reserve a block of values by one addition and serve it from memory."""
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os
@@ -46,8 +44,7 @@ class BlockAllocator(CounterStrategy):
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
     5. A process that stops in order gives back what it did not use, within a second, and the next one that begins in
-       the scope goes on there. A process takes of it only what is higher than its own values; also at the end of the
-       sequence, before it raises SequenceExhausted.
+       the scope goes on there. It takes only what is higher than its own values; also before SequenceExhausted.
 
     What it does not do: across processes values do not follow time. The values that a killed process did not use are a
     gap, and so are those that could not be given back, whose count it logs. `last_value` is the end of the last block
@@ -242,7 +239,6 @@ class BlockAllocator(CounterStrategy):
             logger.info("sequence %s: %d reserved values stay unused", self.alias, unused)
 
     def held(self, scope: Scope) -> int:
-        """How many reserved values of a scope this process serves from memory."""
         return self._held.held(scope)
 
 

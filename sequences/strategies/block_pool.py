@@ -1,13 +1,11 @@
 """The blocks of one scope: served in halves, fetched ahead, and sized by the rate of use."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from operator import length_hint
 
 from ..commit.commit_queues import GLANCE_SECONDS, is_inner
@@ -74,22 +72,20 @@ class Fetch:
         return None
 
 
+@dataclass(eq=False, repr=False)
 class BlockPool:
-    """The pool of values of one scope: those that are served now, the half block that comes next, and the block that
-    is being fetched."""
+    """The values of one scope: those that are served now, the half block after them, and the block on its way."""
 
-    def __init__(
-        self,
-        begin: Callable[[int | None, Deadline], Beginning],
-        fetch: Callable[[int, Deadline], Block],
-        prefetch: Callable[[int], Fetch | None],
-        *,
-        block_size: int,
-        most: int,
-        step: int,
-        clock: Callable[[], float],
-        now: float,
-    ) -> None:
+    begin: Callable[[int | None, Deadline], Beginning]
+    fetch: Callable[[int, Deadline], Block]
+    prefetch: Callable[[int], Fetch | None]
+    block_size: int
+    most: int
+    step: int
+    clock: Callable[[], float]
+    now: InitVar[float]
+
+    def __post_init__(self, now: float) -> None:
         self.serving: Iterator[int] = iter(())
         self.last: int | None = None
         """The highest value that was handed out; while some are served, the last of them."""
@@ -98,16 +94,10 @@ class BlockPool:
         self.lock = threading.RLock()  # a signal handler may take a value while its thread refills
         self.units_per_value = 0.0
         self.begun: Beginning | None = None
-        self._begin = begin
-        self._fetch = fetch
-        self._prefetch = prefetch
         self._halves: deque[range] = deque()
         self._fetching: Fetch | None = None
-        self._size = self._least = block_size
-        self._most = most
-        self._step = step
-        self._clock = clock
-        self._began = clock()
+        self._size = self.block_size
+        self._began = self.clock()
 
     @property
     def unserved(self) -> int:
@@ -118,8 +108,7 @@ class BlockPool:
     def next_half(self, deadline: Deadline) -> range:
         """The next values to serve: first what others gave back, which is lower than what the counter gives.
 
-        When the last half begins, starts to fetch the next block. When the counter is used up, takes what others have
-        given back since.
+        When the last half begins, fetches the next block. When the counter is used up, looks again what others gave.
         """
         if self.begun is None:
             self._take_given_back(deadline)
@@ -128,7 +117,7 @@ class BlockPool:
         return half
 
     def _take_given_back(self, deadline: Deadline) -> None:
-        self.begun = self._begin(self.last, deadline)
+        self.begun = self.begin(self.last, deadline)
         self._halves.extend(self.begun.ranges)
 
     def _waiting_half(self) -> range | None:
@@ -137,7 +126,7 @@ class BlockPool:
             if not self._halves and not self._fetching:
                 if self.units_per_value:  # not of what others gave back: it says nothing of the rate
                     self._resize()
-                self._fetching = self._prefetch(self._size)
+                self._fetching = self.prefetch(self._size)
             return half
         return None
 
@@ -159,8 +148,8 @@ class BlockPool:
         rest = list(self.serving)  # all at once, under the interpreter's lock, as `next` is
         if not rest:
             return range(0)
-        self.last = rest[0] - self._step
-        return range(rest[0], rest[-1] + self._step, self._step)
+        self.last = rest[0] - self.step
+        return range(rest[0], rest[-1] + self.step, self.step)
 
     def hold_back(self, value: int) -> None:
         """Serve nothing before the next half is asked for, which begins with this value that nobody got.
@@ -172,10 +161,10 @@ class BlockPool:
                 self._halves.appendleft(rest)
             if value != self.last:
                 return
-            follows = self._halves and self._halves[0].start == value + self._step
-            stop = self._halves.popleft().stop if follows else value + self._step
-            self._halves.appendleft(range(value, stop, self._step))
-            self.last = value - self._step
+            follows = self._halves and self._halves[0].start == value + self.step
+            stop = self._halves.popleft().stop if follows else value + self.step
+            self._halves.appendleft(range(value, stop, self.step))
+            self.last = value - self.step
 
     def withdraw(self, deadline: Deadline) -> list[range]:
         """Take out what is not served, also the block that is being fetched, if it comes in time."""
@@ -196,7 +185,7 @@ class BlockPool:
             raise deadline.give_up(TOOK_TOO_LONG)
         block = fetching.take() if fetching else None
         self._fetching = None
-        block = block or self._fetch(self._size, deadline)
+        block = block or self.fetch(self._size, deadline)
         if self.begun and not self.begun.born:
             self.begun = replace(self.begun, born=block.born)
         self.units_per_value = block.write_units / len(block.values)
@@ -204,9 +193,9 @@ class BlockPool:
 
     def _resize(self) -> None:
         """Adjust the size to the rate of use: a block should last between a second and a minute."""
-        now = self._clock()
+        now = self.clock()
         lasted, self._began = now - self._began, now
         if lasted < BRIEF_SECONDS:
-            self._size = min(self._size * 2, self._most)
+            self._size = min(self._size * 2, self.most)
         elif lasted > LONG_SECONDS:
-            self._size = max(self._size // 2, self._least)
+            self._size = max(self._size // 2, self.block_size)

@@ -3,8 +3,6 @@
 How the counter is written is not here: that is where they differ.
 """
 
-from __future__ import annotations
-
 import datetime
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,7 +26,7 @@ from .scopes import CounterScopes
 
 
 def new_counter(strategy: Strategy) -> StoredCounter:
-    """The counters of a strategy that has COUNTER_OPTIONS."""
+    """The counters of a strategy that has COUNTER_OPTIONS. They are its evidence, and show its scopes."""
     counter = StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
         strategy.layout,
@@ -41,6 +39,7 @@ def new_counter(strategy: Strategy) -> StoredCounter:
     )
     if strategy.config.series:
         counter.version = strategy.config.version
+    strategy.scopes, strategy.evidence = CounterScopes(strategy.scopes, counter), counter.evidence
     return counter
 
 
@@ -79,9 +78,8 @@ def delete_counter(strategy: Strategy, scope: Scope) -> bool:
 class CounterStrategy(Strategy):
     """A strategy that takes a value first and stores its item second.
 
-    With an idempotency token the item and its marker are stored in one transaction, so that a token never gets two
-    items. A value stays unused if a process stops between the two requests, or if two repeats of one request come at
-    the same moment.
+    With an idempotency token the item and its marker are one transaction, so that a token never gets two items. A value
+    stays unused if a process stops between the two requests, or if two repeats of a request come at the same moment.
     """
 
     gapless = False
@@ -96,8 +94,6 @@ class CounterStrategy(Strategy):
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
         self.counter: StoredCounter = new_counter(self)
-        self.scopes = CounterScopes(self.scopes, self.counter)
-        self.evidence = self.counter.evidence
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
 

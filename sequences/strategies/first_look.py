@@ -1,7 +1,5 @@
 """The first look of a process at a scope by a later line: it moves the counter to where the range of that begins."""
 
-from __future__ import annotations
-
 import weakref
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -37,17 +35,14 @@ class FirstLook(ScopeList):
         if self._begun.get(scope):
             return
         has_moved = False
-        while (last_value := self._last_value(scope, send)) is None or last_value < self._before_range:
+        counter = self._strategy.counter
+        while (last_value := counter.state(scope, send).last_value) is None or last_value < self._before_range:
             with suppress(WriteCancelled):  # a lost race
                 self._begin(scope, last_value, send)
                 has_moved = True
         self._begun.put(scope, True)
         if has_moved and not self._strategy.supports_reserve:  # it has its numbers by the counter of before
             raise NotWritten("The range of a line has begun: the write is prepared again.")
-
-    def _last_value(self, scope: Scope, send: Send) -> int | None:
-        last_value: int | None = self._strategy.counter.state(scope, send).last_value
-        return last_value
 
     def _begin(self, scope: Scope, last_value: int | None, send: Send) -> None:
         """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap."""

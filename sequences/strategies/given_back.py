@@ -7,8 +7,6 @@ write of a counter leaves in it, so that one process gets the values, once, even
 A process remembers what it took: a row that offers it again went back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

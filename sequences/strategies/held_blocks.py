@@ -1,10 +1,9 @@
 """The blocks that a process holds, a pool for each scope: which are there, which must go, and which are given back."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 
@@ -24,29 +23,23 @@ BLOCKS_HELD = 4096
 SCOPES_A_LOOK = 100  # as many as one BatchGetItem takes
 
 
+@dataclass(eq=False, repr=False)
 class HeldBlocks:
-    """The pools of one sequence by scope. `clock` is the watch's, and `emptied` is called when no pool is left."""
+    """The pools of one sequence by scope. The clock is the watch's, and `_emptied` is called when no pool is left."""
 
-    def __init__(
-        self,
-        counter: StoredCounter,
-        births: LRU[str],
-        new_pool: Callable[[Scope], BlockPool],
-        clock: Callable[[], float],
-        emptied: Callable[[], None],
-    ) -> None:
+    _counter: StoredCounter
+    _births: LRU[str]
+    _new_pool: Callable[[Scope], BlockPool]
+    _clock: Callable[[], float]
+    _emptied: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self.pools: dict[Scope, BlockPool] = {}
         self.lock = threading.RLock()
-        self.given_back = GivenBack(counter)
+        self.given_back = GivenBack(self._counter)
         self._handed_out: LRU[int] = LRU(SCOPES_CHECKED)  # the highest value, of blocks that are held no more
-        self._counter = counter
-        self._births = births
-        self._new_pool = new_pool
-        self._clock = clock
-        self._emptied = emptied
 
     def forget(self) -> None:
-        """Forget everything about every scope."""
         with self.lock:
             self.pools.clear()
             self._handed_out.clear()
@@ -116,17 +109,12 @@ class HeldBlocks:
         """Give back all values that nobody got. Returns how many could not be given back."""
         unused = 0
         for scope, pool in list(self.pools.items()):
-            ranges = self._withdraw(scope, pool, deadline)
+            with self.lock:  # so that none of its threads gets any of it
+                self.pools.pop(scope, None)
+            ranges = _joined(pool.withdraw(deadline))
+            self.note(scope, pool.last)
             if ranges and not self._takes_back(scope, ranges, pool.begun, deadline):
                 unused += sum(map(len, ranges))
-        return unused
-
-    def _withdraw(self, scope: Scope, pool: BlockPool, deadline: Deadline) -> list[range]:
-        """Take out what this process still holds of a scope, so that none of its threads gets it any more."""
-        with self.lock:
-            self.pools.pop(scope, None)
-        unused = _joined(pool.withdraw(deadline))
-        self.note(scope, pool.last)
         return unused
 
     def _takes_back(self, scope: Scope, ranges: list[range], since: Beginning | None, deadline: Deadline) -> bool:
@@ -137,7 +125,6 @@ class HeldBlocks:
             return False
 
     def held(self, scope: Scope) -> int:
-        """How many reserved values of a scope are served from memory."""
         pool = self.pools.get(scope)
         return pool.unserved if pool else 0
 

@@ -5,26 +5,31 @@ condition has their version. So a number costs the same with lines as without. W
 write, they are read again first, at most once a second.
 """
 
-from __future__ import annotations
-
+import math
 import weakref
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
+from unicodedata import normalize
 
 from django.utils.module_loading import import_string
 
-from ..exceptions import InvalidSequence, SequenceError, SequenceExhausted
+from ..exceptions import InvalidSequence, InvalidText, SequenceError, SequenceExhausted
+from ..formats import Parsed
+from ..formats.reading import LONGEST
 from ..rows.line_rows import KnownLines, LineRows
 from ..rows.lines import Lines, LinesChanged, check_period
-from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.lru import LRU, SCOPES_CHECKED, SCOPES_REMEMBERED
 from ..types import Counter, Dated, Scope, parted
 from .base import Strategy
 from .first_look import FirstLook
-from .line_texts import LineTexts
 from .scopes import CounterScopes
 
 MOST_STRATEGIES = 1024  # of about 12 KB each
+READ_ALL_SECONDS = 30.0
+"""After which the lines of all scopes are read anew, for a text that none of them reads."""
 
 
 class ScopeLines:
@@ -119,6 +124,11 @@ class ScopeLines:
         """The strategy by one of the lines, as it counts on a day."""
         return self._made(scope, lines, place, lines.first_alike(place, self.config, day))
 
+    def by_each(self, scope: str | None, lines: Lines) -> Iterator[Strategy]:
+        """The strategy by each line of a scope, the last one first, to read with."""
+        today = self.day()
+        return (self.at(scope, lines, place, today) for place in reversed(range(len(lines))))
+
     def goes_on(self, used: Strategy, counted: Scope, error: SequenceError) -> bool:
         """Whether a call that ended like this is to be repeated: its lines have changed, or the next one takes over."""
         scope = parted(counted)[0]
@@ -206,3 +216,74 @@ class _Scopes(CounterScopes):
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         return self._lines.shown(super().one(listed))
+
+
+@dataclass(frozen=True, slots=True)
+class WithLines:
+    """A scope with its lines, and how their texts begin: that tells at once for most texts that they are no such."""
+
+    scope: str | None
+    lines: Lines
+    begins: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Known:
+    """The scopes with lines, and when they were read."""
+
+    scopes: tuple[WithLines, ...] = ()
+    at: float = -math.inf
+
+
+class LineTexts:
+    """Reads texts by the lines of one sequence's scopes."""
+
+    def __init__(self, book: ScopeLines) -> None:
+        self._book: ScopeLines = weakref.proxy(book)
+        self.forget()
+
+    def forget(self) -> None:
+        """Read the lines of all scopes anew when a text needs them."""
+        self._known = _Known()  # what is being read meanwhile goes into the former one
+
+    def of(self, text: str, scope: str | None) -> list[Parsed]:
+        """What a text says by the lines of a scope; empty where none reads it."""
+        return list(self._said(text, scope, self._book.of(scope)))
+
+    def of_any(self, text: str) -> list[Parsed]:
+        """What a text says by the lines of any scope; empty where none reads it.
+
+        The lines of up to SCOPES_REMEMBERED scopes are kept. For a text that none of them reads they are read anew, by
+        one query for a hundred scopes, at most every READ_ALL_SECONDS. For so long a text by a line that another
+        process made may not be read. Of more scopes none is kept: each such text costs these queries.
+        """
+        known, now = self._known, self._book.clock()
+        said = self._said_in(known.scopes, text)
+        if said or now - known.at <= READ_ALL_SECONDS:
+            return said
+        scopes = tuple(WithLines(scope, lines, self._begins(scope, lines)) for scope, lines in self._book.rows.every())
+        if len(scopes) <= SCOPES_REMEMBERED:
+            known.scopes, known.at = scopes, now
+        return self._said_in(scopes, text)
+
+    def _begins(self, scope: str | None, lines: Lines) -> tuple[str, ...]:
+        configs = [line.config(self._book.config) for line in lines.lines]
+        templates = {template or "" for config in configs for template in (config.format, *config.also_read)}
+        return tuple(_bare(one.replace("{scope}", scope or "").partition("{")[0]) for one in templates)
+
+    def _said_in(self, scopes: Iterable[WithLines], text: str) -> list[Parsed]:
+        bare = _bare(str(text)[:LONGEST])
+        likely = (one for one in scopes if bare.startswith(one.begins))
+        return [parsed for one in likely for parsed in self._said(text, one.scope, one.lines)]
+
+    def _said(self, text: str, scope: str | None, lines: Lines) -> Iterator[Parsed]:
+        """What a text says by some lines. One that names another scope is none of theirs."""
+        for strategy in self._book.by_each(scope, lines):
+            with suppress(InvalidText):
+                found = strategy.naming.readings(text)
+                yield from (replace(one, scope=scope) for one in found if one.scope in (None, scope))
+
+
+def _bare(text: str) -> str:
+    """The letters and digits of a text, alike for all ways in which people may type it."""
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold().upper()))

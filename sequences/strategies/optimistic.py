@@ -1,7 +1,5 @@
 """Read the counter and write it if it is unchanged; then store the item."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,14 +28,11 @@ class OptimisticCounter(CounterStrategy):
     4. With an idempotency token at most one item is stored, across processes and days.
 
     What remains: values may stay unused, as with AtomicCounter. A process that stops between counter and item leaves a
-    gap. So may a lost answer, if another process writes the counter before the repeat, and two repeats of one request
-    at the same moment.
+    gap. So may a lost answer, if another process writes the counter before the repeat, and two repeats at a time.
 
-    `OPTIONS={"write": "update" | "put"}` chooses `UpdateItem` or `PutItem` for the counter; the guarantees are the
-    same.
+    `OPTIONS={"write": "update" | "put"}` chooses `UpdateItem` or `PutItem` for the counter, with the same guarantees.
 
-    Cost: 1 read unit and 1 write unit for n values, both again for each lost race; for an item the same as
-    AtomicCounter.
+    Cost: 1 read unit and 1 write unit for n values, both again for each lost race; for an item as AtomicCounter.
     """
 
     idea = "the counter if nobody has changed it, then the item"

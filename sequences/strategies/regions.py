@@ -4,8 +4,6 @@ With `{"START": {"eu-central-1": 1, "us-east-1": 2}, "STEP": 2}` one Region give
 Regions write the same row, so that the numbers differ although the Regions learn of each other's writes later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

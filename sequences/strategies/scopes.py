@@ -1,9 +1,8 @@
 """The scopes of a sequence as people look at them: lists, one scope, and how fast it counts. Nothing takes a number."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.module_loading import import_string
@@ -39,25 +38,22 @@ def listing(alias: str, option: str | None, kept: ScopeList) -> ListScopes | Non
     return found
 
 
+@dataclass(eq=False, repr=False)
 class Scopes:
     """The scopes of a sequence without counters: its list has them, or a function of the application.
 
-    `last_value` is the strategy's, and `deadline` makes one for a read.
+    `_last_value` is the strategy's, and `deadline` makes one for a read.
     """
 
-    def __init__(
-        self,
-        naming: Naming,
-        layout: ItemLayout,
-        last_value: Callable[[Scope], int | None],
-        deadline: Callable[[], Deadline],
-        *,
-        list_scopes: ListScopes | None,
-    ) -> None:
-        self.alias = naming.numbers.alias
-        self.naming, self.layout, self.numbers = naming, layout, naming.numbers
-        self._last_value, self.deadline = last_value, deadline
-        self._list_scopes = list_scopes
+    naming: Naming
+    layout: ItemLayout
+    _last_value: Callable[[Scope], int | None]
+    deadline: Callable[[], Deadline]
+    _list_scopes: ListScopes | None
+
+    def __post_init__(self) -> None:
+        self.numbers = self.naming.numbers
+        self.alias = self.numbers.alias
 
     def page(
         self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
@@ -150,9 +146,7 @@ class CounterScopes(Scopes):
     """The scopes of a sequence with counters: their rows say everything, and are a list where they have a table."""
 
     def __init__(self, others: Scopes, counter: StoredCounter) -> None:
-        super().__init__(
-            others.naming, others.layout, others._last_value, others.deadline, list_scopes=others._list_scopes
-        )
+        super().__init__(others.naming, others.layout, others._last_value, others.deadline, others._list_scopes)
         self._counter = counter
 
     def page(

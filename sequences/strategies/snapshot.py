@@ -1,7 +1,5 @@
 """A scope as one look found it: its counter, its highest item, and what this host remembers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any

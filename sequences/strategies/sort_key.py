@@ -1,7 +1,5 @@
 """The highest sort key plus one: the items themselves are the count, without a counter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -156,9 +154,7 @@ class _TailScopes(Scopes):
     """Scopes whose items are the count: the highest one is the last value, and its row says whether it is frozen."""
 
     def __init__(self, others: Scopes, time_name: str | None) -> None:
-        super().__init__(
-            others.naming, others.layout, others._last_value, others.deadline, list_scopes=others._list_scopes
-        )
+        super().__init__(others.naming, others.layout, others._last_value, others.deadline, others._list_scopes)
         self._time_name = time_name
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:

@@ -1,7 +1,5 @@
 """The counter and the item in one transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +18,6 @@ from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Dated, Scope, SequenceConfig
 from .base import Strategy
 from .counter_strategy import new_counter
-from .scopes import CounterScopes
 
 
 class TransactionalCounter(Strategy):
@@ -62,8 +59,6 @@ class TransactionalCounter(Strategy):
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
         self.counter: StoredCounter = new_counter(self)
-        self.scopes = CounterScopes(self.scopes, self.counter)
-        self.evidence = self.counter.evidence
         self._states: LRU[CounterState] = LRU()
         in_order = config.date_order == "refuse"
         self._date_order = DateOrder(self.alias, self.item_writer.answers) if in_order else None

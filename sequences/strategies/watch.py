@@ -1,7 +1,5 @@
 """Looks for changes by other processes, in a thread of its own, for what a process serves from its memory."""
 
-from __future__ import annotations
-
 import _thread
 import logging
 import threading
@@ -9,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -29,6 +28,7 @@ elapsed: Callable[[], float] = (
 LATE_SECONDS = 60.0  # how long after the time in it a line may appear, beside the deadline of its change
 
 
+@dataclass(eq=False, repr=False)
 class Watch:
     """Calls `follow` with the scope of every new line of a history, within `seconds`, from `start` to `stop`, and then
     `compare`, which looks at what the history does not tell.
@@ -38,22 +38,15 @@ class Watch:
     nobody uses the watch any more. Cost: 1 request and 1 read unit every `seconds`, beside what `compare` costs.
     """
 
-    def __init__(
-        self,
-        history: History,
-        follow: Callable[[Scope], None],
-        compare: Callable[[Send], None],
-        *,
-        seconds: float,
-        wall: Callable[[], float],
-        new_deadline: Callable[[], Deadline],
-    ) -> None:
-        self._history = history
-        self._follow = follow
-        self._compare = compare
-        self._seconds = min(seconds, threading.TIMEOUT_MAX)
-        self._wall = wall
-        self._new_deadline = new_deadline
+    history: History
+    follow: Callable[[Scope], None]
+    compare: Callable[[Send], None]
+    seconds: float
+    wall: Callable[[], float]
+    new_deadline: Callable[[], Deadline]
+
+    def __post_init__(self) -> None:
+        self.seconds = min(self.seconds, threading.TIMEOUT_MAX)
         self._running: threading.Lock | None = None  # held while the thread is to run
         self._begun = False
         self._looking = threading.RLock()  # a signal handler may look while its thread does
@@ -65,18 +58,17 @@ class Watch:
         self._fails = False
 
     def start(self) -> None:
-        """Begin, unless it is running. If no thread can be started now, the next call tries again, and `catch_up` looks
-        meanwhile."""
+        """Begin, unless it runs. If no thread can be started, the next call tries again; `catch_up` looks meanwhile."""
         if self._running is not None:
             return
         if not self._begun:  # nothing is held yet: what comes later was reserved later than the changes before
-            self._looked_at, self._begun = self._wall(), True
+            self._looked_at, self._begun = self.wall(), True
             self.blind_at = self.clock() + self._patience
         running, started = threading.Lock(), False
         running.acquire()
         try:
             self._running = running
-            _thread.start_new_thread(_run, (weakref.ref(self), running, self._seconds))
+            _thread.start_new_thread(_run, (weakref.ref(self), running, self.seconds))
             started = True
         except RuntimeError:  # there are too many threads, or the interpreter ends
             pass
@@ -103,16 +95,16 @@ class Watch:
 
     def look(self) -> None:
         """Follow the lines that no look has seen yet, and compare. One query, or one for each MB of lines."""
-        send = self._new_deadline().send
+        send = self.new_deadline().send
         try:
             with self._looking:
                 self._look(send)
-            self._compare(send)
+            self.compare(send)
         except Exception as error:  # noqa: BLE001 - whatever fails here, values go on
             logger.log(
                 logging.DEBUG if self._fails else logging.WARNING,
                 "sequence %s: cannot see whether other processes change it; looks again every %g s: %s",
-                self._history.alias, self._seconds, error,
+                self.history.alias, self.seconds, error,
             )  # fmt: skip
             self._fails = True
         else:
@@ -137,15 +129,15 @@ class Watch:
                 self._looking.release()
 
     def _look(self, send: Send) -> None:
-        began, now = self.clock(), self._wall()
-        since = datetime.fromtimestamp(max(0.0, self._looked_at - LATE_SECONDS - self._new_deadline().seconds), UTC)
+        began, now = self.clock(), self.wall()
+        since = datetime.fromtimestamp(max(0.0, self._looked_at - LATE_SECONDS - self.new_deadline().seconds), UTC)
         try:
-            lines = self._history.scopes_since(since, send)
+            lines = self.history.scopes_since(since, send)
         except TableMissing:  # and no change can be stored without it
             self._saw(began)
             raise
         for scope in {lines[key] for key in lines.keys() - self._seen}:
-            self._follow(scope)
+            self.follow(scope)
         self._looked_at, self._seen = now, frozenset(lines)
         self._saw(began)
 
@@ -156,7 +148,7 @@ class Watch:
     @property
     def _patience(self) -> float:
         """How old the last look may be: by then the next one has been made, or has failed."""
-        return self._seconds + self._new_deadline().seconds
+        return self.seconds + self.new_deadline().seconds
 
 
 def _run(reference: weakref.ref[Watch], running: threading.Lock, seconds: float) -> None:

@@ -54,7 +54,7 @@ from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
 from sequences.series import Line
-from sequences.strategies import line_texts
+from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
 from tests.sequences.support import Processes, Wire, tables_of
@@ -913,14 +913,14 @@ class TestCost:
                 assert parse(text, "transactional").scope == scope
             return sum("#series#transactional" in str(sent.body) for sent in wire.sent)
 
-        monkeypatch.setattr(line_texts, "READ_ALL_SECONDS", 1e9)
+        monkeypatch.setattr(scope_lines, "READ_ALL_SECONDS", 1e9)
         with pytest.raises(InvalidText):
             parse("nothing", "transactional")
         assert cost("nothing", is_read=False) == 0
         with elsewhere():
             series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
         assert cost(f"{scope}/1", is_read=False) == 0
-        monkeypatch.setattr(line_texts, "READ_ALL_SECONDS", -1.0)
+        monkeypatch.setattr(scope_lines, "READ_ALL_SECONDS", -1.0)
         assert [cost(f"{scope}/1", is_read=True) for _ in range(2)] == [1, 0]
         assert cost("nothing", is_read=False) == 1
 
@@ -968,7 +968,7 @@ class TestCost:
 
     def test_texts_of_very_many_scopes(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
         """More lines than a process keeps are read for each text, and none of them is missed."""
-        monkeypatch.setattr(line_texts, "SCOPES_REMEMBERED", 0)
+        monkeypatch.setattr(scope_lines, "SCOPES_REMEMBERED", 0)
         series.create("transactional", scope, Line(format=f"{scope}/{{value}}"), **WHO)
         for _ in range(2):
             wire.clear()

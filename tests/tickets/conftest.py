@@ -110,7 +110,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time stands still for what a process remembers for some seconds: no slow machine makes it read that again."""
     for memory in ("tickets.access.memory", "tickets.renames"):
         monkeypatch.setattr(f"{memory}.monotonic", lambda: 0.0)
-    monkeypatch.setattr("sequences.strategies.line_texts.READ_ALL_SECONDS", math.inf)
+    monkeypatch.setattr("sequences.strategies.lines.READ_ALL_SECONDS", math.inf)
 
 
 @pytest.fixture

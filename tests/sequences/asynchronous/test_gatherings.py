@@ -13,7 +13,7 @@ import pytest
 
 from sequences.asynchronous import _LastValue, _Put, _Reserve
 from sequences.asynchronous.gatherings import Call, Gathering, Gatherings, _answer, _do, _served, gatherings
-from sequences.commit.requests import Pending, PutRequest
+from sequences.commit.requests import Pending, PutRequest, values_of
 from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
 from sequences.services.puts import PutCall
@@ -205,9 +205,9 @@ class TestCalls:
     def test_puts(self, together: bool, group: bool, most: int) -> None:
         """Puts go together where one request writes them, unless the option says otherwise, as far as they fit."""
         pendings = [Pending(PutRequest(item={}, token=token, size=5)) for token in ("", "one")]
-        puts = PutCall(
-            strategy=self.stub(together=together, group=group), scope="ABC", pendings=pendings, deadline=Deadline()
-        )
+        puts = PutCall("stub", [], "ABC", None, None)
+        puts.strategy, puts.counted = self.stub(together=together, group=group), "ABC"
+        puts.pendings, puts.deadline = pendings, Deadline()
         call = _Put(puts)
         assert (call.most_together, call.actions, call.size, call.pendings) == (most, 3, 10, pendings)
 
@@ -219,13 +219,13 @@ class TestCalls:
         assert call.pending.deadline is call.deadline
         call.pending.settle(WRONG)
         with pytest.raises(InvalidItem):
-            call.values()
+            values_of(call.pending)
 
     def test_last_values(self) -> None:
         """Callers that look at the same time share one read."""
         strategy = self.stub()
         strategy.last_value = mock.Mock(return_value=7)
-        calls = [_LastValue(strategy, "ABC", 7.0) for _ in range(3)]
+        calls = [_LastValue(strategy, "ABC", Deadline()) for _ in range(3)]
         _LastValue.serve(calls)
         assert [call.last_value for call in calls] == [7, 7, 7]
         strategy.last_value.assert_called_once_with("ABC")

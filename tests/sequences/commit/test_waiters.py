@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,21 +80,6 @@ class TestWaiter:
         one.give_up(TOOK_TOO_LONG, **how)
         assert answers(one) == [stored, (how.get("outcome_unknown", False), 0, TOOK_TOO_LONG)]
 
-    @pytest.mark.parametrize("everybody", [False, True])
-    def test_requests_with_deadlines_of_their_own(self, clock: Clock, everybody: bool) -> None:
-        """Each request is told at its own deadline or its caller's, by its own refusal if there is one."""
-        one = waiter(clock, 4, seconds=5.0)
-        answered, own, refused, unknown = one.pendings
-        answered.settle(stored := InvalidItem("An answer of before."))
-        own.deadline = deadline(clock, seconds=9.0)
-        refused.refuse(refusal := InvalidItem("It is at fault."))
-        clock.now += 4
-        one.expire(LATE, attempts=3, undecided=[unknown], everybody=False)
-        assert answers(one) == [stored, None, None, None]
-        clock.now += 1
-        one.expire(LATE, attempts=3, undecided=[unknown], everybody=everybody)
-        assert answers(one) == [stored, (False, 3, LATE) if everybody else None, (False, 3, refusal), (True, 3, LATE)]
-
 
 class TestBatch:
     def test_undecided_writes(self, clock: Clock) -> None:
@@ -134,6 +120,22 @@ class TestBatch:
             batch.expire(LATE, attempts=2, **({"everybody": True} if everybody else {}))
             told = [[(True, 2, LATE)], [(False, 2, LATE)]]
             assert [answers(one), answers(two)] == (told if everybody else [[None], [None]])
+
+    @pytest.mark.parametrize("everybody", [False, True])
+    def test_requests_with_deadlines_of_their_own(self, clock: Clock, everybody: bool) -> None:
+        """Each request is told at its own deadline or its caller's, by its own refusal if there is one."""
+        one = waiter(clock, 4, seconds=5.0)
+        answered, own, refused, unknown = one.pendings
+        answered.settle(stored := InvalidItem("An answer of before."))
+        own.deadline = deadline(clock, seconds=9.0)
+        refused.refuse(refusal := InvalidItem("It is at fault."))
+        batch = Batch([one], undecided=(replace(write(one), pendings=(unknown,)),))
+        clock.now += 4
+        batch.expire(LATE, attempts=3, everybody=False)
+        assert answers(one) == [stored, None, None, None]
+        clock.now += 1
+        batch.expire(LATE, attempts=3, everybody=everybody)
+        assert answers(one) == [stored, (False, 3, LATE) if everybody else None, (False, 3, refusal), (True, 3, LATE)]
 
     @pytest.mark.parametrize("how", [{}, {"outcome_unknown": True}])
     def test_the_refused_are_told(self, clock: Clock, how: dict[str, bool]) -> None:

@@ -51,11 +51,22 @@ class Stub:
                 raise answer[0]
             pending.settle(answer)
 
-    def call(self, count: int) -> PutCall:
-        """A call with so many items."""
-        strategy: Any = self
-        pendings: list[Pending[Any]] = [Pending(PutRequest(item={"n": {"N": f"{n}"}})) for n in range(count)]
-        return PutCall(strategy=strategy, scope="ABC", pendings=pendings, deadline=Deadline())
+    def call(self, count: int, *later: Any) -> PutCall:
+        """A call with so many items, which begins with this strategy, and then with the later ones."""
+        return Call(count, [self, *later])
+
+
+class Call(PutCall):
+    """A call by strategies that are given, one each time that it begins."""
+
+    def __init__(self, count: int, rules: list[Any]) -> None:
+        super().__init__("stub", [{}] * count, "ABC", None, None)
+        self.rules = rules
+
+    def begin(self) -> None:
+        self.strategy, self.counted, self.deadline = self.rules.pop(0), "ABC", Deadline()
+        self.deadline.began -= 5 * len(self.rules)  # the first one, if there are two
+        self.pendings = [Pending(PutRequest(item={"n": {"N": f"{n}"}})) for n in range(len(self.items))]
 
 
 def told(call: PutCall) -> list[Any]:
@@ -69,9 +80,9 @@ def told(call: PutCall) -> list[Any]:
 def test_wrong_arguments(scope: str, token: str | None, error: type[Exception]) -> None:
     """They are refused before the sequence is looked for, also of items that are stored together."""
     with pytest.raises(error):
-        PutCall.of("no such", [{}], scope, [token])
+        PutCall("no such", [{}], scope, [token], None).begin()
     with pytest.raises(error):
-        PutCall.together("no such", [{}], scope, token, None)
+        PutCall("no such", [{}], scope, [token], None, together=True).begin()
 
 
 class TestStore:
@@ -89,7 +100,8 @@ class TestStore:
         """Each part is one write; after one that gave up, raised or answered, the others are not tried."""
         stub = Stub(*answers)
         call = stub.call(5)
-        store(call.strategy, call.scope, call.pendings, call.deadline)
+        call.begin()
+        store(call.strategy, call.counted, call.pendings, call.deadline)
         assert told(call) == got
         assert len(stub.writes) == writes
 
@@ -97,8 +109,9 @@ class TestStore:
         """What concerns the whole call is its caller's to handle."""
         stub = Stub(1, [USED_UP])
         call = stub.call(3)
+        call.begin()
         with pytest.raises(SequenceExhausted):
-            store(call.strategy, call.scope, call.pendings, call.deadline)
+            store(call.strategy, call.counted, call.pendings, call.deadline)
         assert told(call) == [1, None, None]
 
 
@@ -125,36 +138,38 @@ class TestPut:
     def test_its_allocations(self, reports: list[list[Any]], go_on: list[Any]) -> None:
         """A call answers with the allocations of all its items, also of those that are stored with another."""
         call = Stub(allocation(1), allocation(2)).call(2)
-        call.pendings[1].rest = (allocation(3),)
-        assert [one.value for one in put(lambda: call, PutCall.allocations)] == [1, 2, 3]
+
+        def answers(call: PutCall) -> list[Allocation]:
+            call.pendings[1].rest = (allocation(3),)
+            return call.allocations()
+
+        assert [one.value for one in put(call, answers)] == [1, 2, 3]
         assert reports == [[allocation(1), allocation(2)]]
 
     def test_an_error_of_one_item(self, reports: list[list[Any]], go_on: list[Any]) -> None:
         """It is raised where allocations are asked for, and otherwise one of the answers; it is reported once."""
         raises, tells = (Stub(allocation(1), WRONG).call(2) for _ in range(2))
         with pytest.raises(InvalidItem):
-            put(lambda: raises, PutCall.allocations)
-        assert put(lambda: tells, PutCall.answers) == [allocation(1), WRONG]
+            put(raises, PutCall.allocations)
+        assert put(tells, PutCall.answers) == [allocation(1), WRONG]
         assert reports == [[allocation(1), WRONG]] * 2
 
     def test_an_error_of_the_call(self, reports: list[list[Any]], go_on: list[Any]) -> None:
         """It is the answer of all that have none, and raised; it is reported, too."""
         call = Stub(allocation(1), [USED_UP]).call(3)
         with pytest.raises(SequenceExhausted):
-            put(lambda: call, PutCall.answers)
+            put(call, PutCall.answers)
         assert reports == [[allocation(1), USED_UP, USED_UP]]
 
     def test_rules_that_have_changed(self, reports: list[list[Any]], go_on: list[Any]) -> None:
         """What failed by former rules is stored by those of now, by the first deadline; the rest has its answers."""
         go_on.append(USED_UP)
         first, second = Stub(allocation(1), USED_UP, WRONG, USED_UP), Stub(allocation(10), allocation(11))
-        calls = [first.call(4), second.call(4)]
-        began = calls[0].deadline.began = calls[1].deadline.began - 5
-        after = calls[1]
-        answers = put(lambda: calls.pop(0), PutCall.answers)
+        call = first.call(4, second)
+        answers = put(call, PutCall.answers)
         assert answers == [allocation(1), allocation(10), WRONG, allocation(11)]
         assert second.writes == [[{"n": {"N": "1"}}, {"n": {"N": "3"}}]]
-        assert after.deadline.began == began
+        assert 5 < call.deadline.spent < 10
         assert reports == [answers]
 
     @pytest.mark.parametrize("on", [False, True])
@@ -172,5 +187,5 @@ class TestPut:
 
         monkeypatch.setattr(puts, "metrics", SimpleNamespace(on=on, call=span))
         stub = Stub(allocation(1))
-        put(lambda: stub.call(1), PutCall.allocations)
+        put(stub.call(1), PutCall.allocations)
         assert spans == ([("put", "stub"), ("over",)] if on else [])

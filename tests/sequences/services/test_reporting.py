@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 from pytest_django import Settings
@@ -27,7 +28,7 @@ from sequences.rows.answers import Spent
 from sequences.rows.lru import LRU
 from sequences.rows.numbers import Numbers
 from sequences.services import reporting
-from sequences.services.reporting import _answers, failed, notify, report
+from sequences.services.reporting import failed, notify, report
 from sequences.signals import contention, nearly_used_up, value_allocated
 from sequences.types import Allocation, Dated
 from tests.sequences.support import wait_until
@@ -192,11 +193,12 @@ class TestTheEnd:
         assert [line.levelname for line in caplog.records].count("WARNING") == warnings
 
 
-def test_a_request_without_an_answer() -> None:
+def test_a_request_without_an_answer(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not answered counts as no answer."""
-    answered, other = Pending(ReserveRequest(count=1)), Pending(ReserveRequest(count=1))
-    answered.settle(range(1, 3))
-    assert _answers([answered, other]) == [range(1, 3)]
+    told = mock.Mock()
+    monkeypatch.setattr(reporting, "metrics", SimpleNamespace(on=True, answered=told))
+    report(stub, "ABC", [*answered(range(1, 3)), Pending(ReserveRequest(count=1))])
+    told.assert_called_once_with("stub", [range(1, 3)], 0.0, replayed=False)
 
 
 CALLS: Mapping[str, Callable[[str], object]] = {

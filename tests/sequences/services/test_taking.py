@@ -61,8 +61,8 @@ class Stub:
         self.told.append(("of", *asked))
         return self
 
-    def dated(self, scope: str | None, *when: Any) -> tuple[str, datetime.date]:
-        return f"{scope} of {' '.join(map(str, when))}", DAY
+    def dated(self, scope: str | None, date: Any, period: str | None = None) -> tuple[str, datetime.date]:
+        return f"{scope} of {date} {period}" if period else f"{scope} of {date}", DAY
 
     def limit(self) -> None:
         """Let only some days be right."""
@@ -150,7 +150,7 @@ class TestOneValue:
         monkeypatch.setattr(strategies, "taking", lambda sequence: None if way == "lines" else stub)
         stub.metrics.on = way == "metrics"
         assert get_next_value("stub", scope="ABC", idempotency_token="t" if way == "token" else None, date=DAY) == 7
-        assert stub.told[0] == ("of", "stub", "ABC", DAY)
+        assert stub.told[0] == ("of", "stub", "ABC", DAY, None)
         assert ("once" if way == "token" else "reserve") in [one[0] for one in stub.told]
 
 
@@ -160,7 +160,7 @@ class TestManyValues:
         assert reserve_values(3, "stub", scope="ABC", date=DAY) == Reservation(values=range(7, 10), replayed=False)
         scope = "ABC of 2026-04-01"
         assert stub.told == [
-            ("of", "stub", "ABC", DAY),
+            ("of", "stub", "ABC", DAY, None),
             ("reserve", scope, 3),
             ("notify", scope, range(7, 10), ("replayed", False)),
         ]
@@ -186,7 +186,7 @@ class TestManyValues:
             reserve_values(3, "stub", scope="ABC")
         told = [one for one in stub.told if one[0] in ("failed", "metrics", "of")]
         assert told == [
-            *[("of", "stub", "ABC", None)] * 2,
+            *[("of", "stub", "ABC", None, None)] * 2,
             *[("metrics", "stub", [AWAY], 2.5)] * on,
             ("failed", "ABC of None", AWAY, 2.5),
         ]
