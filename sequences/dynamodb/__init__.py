@@ -33,7 +33,7 @@ from .client import (
     try_client,
 )
 from .configuration import DEFAULT_CLIENT, client_options, clients
-from .errors import ERROR_FATES, INVALID, Fate, is_about_keys, translate_errors
+from .errors import INVALID, is_about_keys, translate_errors
 from .limits import Budget, at_most, count_apart, in_request
 from .lives import Copies, TableLife, copies_in
 from .tables import (
