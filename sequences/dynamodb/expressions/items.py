@@ -1,7 +1,4 @@
-"""Writes of items: conditional puts, transactions, and changes of an item with a version.
-
-A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common.
-"""
+"""Writes of items. A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common."""
 
 import hashlib
 import re
@@ -129,6 +126,11 @@ def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
     }
 
 
+def returning(table: str, key: Wire, expressions: Wire, attributes: str = "ALL_NEW") -> dict[str, Any]:
+    """An `UpdateItem` that returns these attributes of the row, and reports its units."""
+    return {"TableName": table, "Key": key, **expressions, "ReturnValues": attributes, **REPORT_UNITS}
+
+
 def single_write(write: Wire) -> dict[str, Any]:
     """One put or update as a request of its own."""
     return {**write, **REPORT_UNITS}
@@ -167,11 +169,4 @@ def update_version(
     removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
     made = expressed(f"SET {', '.join(sets)}{removes}", condition, arguments)
     made["ExpressionAttributeValues"] |= {f":{name}": value for name, value in values.items()}
-    return {
-        "TableName": schema.table,
-        "Key": key,
-        **made,
-        "ReturnValues": "ALL_NEW",
-        **OLD_ITEM,
-        **REPORT_UNITS,
-    }
+    return {**returning(schema.table, key, made), **OLD_ITEM}
