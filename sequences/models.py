@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from django.db import models
 
-__all__ = ["NoRows", "Sequence"]
-
 
 class NoRows(models.Manager["Sequence"]):
     """A manager that finds no rows and never queries the database, which has no table for them."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NotWritten, OutcomeUnknown, StorageRefused, TableMissing
-from ..metrics import metrics
+from ..metrics import NOTHING, metrics
 from . import foreign
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
 from .engine_clock import EngineClock
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 UNSENT = "Unsent"  # the code of a request that the test kit keeps back
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
-_NOT_MEASURED = nullcontext(None)
 # The member that each answer must have; an answer without it is damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
@@ -147,10 +146,7 @@ def account(alias: str = DEFAULT_CLIENT) -> str:
 
 
 def region(alias: str = DEFAULT_CLIENT) -> str:
-    """The Region to which a client sends its requests, as settings and environment name it; empty if they do not.
-
-    No client is made for that, and nothing is asked.
-    """
+    """The Region of a client, as settings and environment name it; empty if they do not. No client is made for that."""
     options = client_options(alias)
     with suppress(foreign.botocore.exceptions.BotoCoreError):  # an unknown profile: the making of the client says so
         return options.region or foreign.boto3.session.Session(profile_name=options.profile).region_name or ""
@@ -158,10 +154,7 @@ def region(alias: str = DEFAULT_CLIENT) -> str:
 
 
 def caller(alias: str = DEFAULT_CLIENT) -> str:
-    """The ARN in whose name a client signs, by one request to STS; empty if it leads to no endpoint of AWS.
-
-    Raises StorageError.
-    """
+    """The ARN in whose name a client signs, by one request to STS; empty outside AWS. Raises StorageError."""
     client = shared_client(alias)
     if ".amazonaws.com" not in client.meta.endpoint_url:
         return ""
@@ -185,10 +178,7 @@ def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
 
 
 def now(alias: str = DEFAULT_CLIENT) -> float:
-    """Seconds since 1970 by the engine's clock; by this machine's clock until the engine has answered once.
-
-    So processes agree on what has expired, even if their own clocks differ or jump.
-    """
+    """Seconds since 1970 by the clock of the engine, on which all processes agree; by the own one before an answer."""
     return _client(alias).clock.now()
 
 
@@ -214,7 +204,7 @@ def call(
     chosen = _client(client)
     if chosen.is_silent:
         chosen.silence.refuse()
-    with metrics.request(sequence, operation) if metrics.on else _NOT_MEASURED as measured:
+    with metrics.request(sequence, operation) if metrics.on else NOTHING as measured:
         answer = chosen.answer(operation, request, granted(seconds), sequence)
         chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
         member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)

@@ -1,8 +1,7 @@
 """Connections that limit the total time of a request.
 
-A socket's time-out only limits the pause between two bytes. An engine that sends one byte now and then could hold its
-caller for ever. Here every step of a request (connect, send, each read) gets the time that is left of the total.
-Name resolution belongs to the system and has its own time-outs.
+A socket's time-out only limits the pause between two bytes. Here every step of a request (connect, send, each read)
+gets the time that is left of the total. Name resolution belongs to the system and has its own time-outs.
 """
 
 import http.client
@@ -15,12 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from botocore.awsrequest import (
-    AWSHTTPConnection,
-    AWSHTTPConnectionPool,
-    AWSHTTPSConnection,
-    AWSHTTPSConnectionPool,
-)
+from botocore.awsrequest import AWSHTTPConnection, AWSHTTPConnectionPool, AWSHTTPSConnection, AWSHTTPSConnectionPool
 from urllib3 import Timeout
 from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 from urllib3.util.wait import wait_for_read, wait_for_write

@@ -43,10 +43,9 @@ def request_text(method: str, target: str, host: str, headers: Mapping[str, str 
 
 
 def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.client.HTTPResponse]) -> Answer:
-    """Read the answer to one request.
+    """Read one answer. Raises ProtocolError if the connection ends too early.
 
-    `receive` waits for some bytes, at most so many, and `rest` is http.client's answer that begins with some bytes and
-    goes on with those still to come. Raises ProtocolError if the connection ends too early.
+    `receive` waits for bytes, at most so many; `rest` is http.client's answer, which begins with these bytes.
     """
     received = bytearray()
     while _END not in received and len(received) < MOST_HEADERS:

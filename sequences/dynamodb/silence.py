@@ -1,6 +1,4 @@
-"""How long DynamoDB has answered nothing, so that not every call waits for its deadline to find that out.
-
-A circuit breaker, which each client of a process has. Nothing asks in the background: the calls find out themselves.
+"""A circuit breaker for each client of a process, so that not every call waits for its deadline in vain.
 
     requests get no answer for REFUSE_AFTER s, and no other does meanwhile  -->  silent: one request each ASK_SECONDS
     an answer, to whichever request                                         -->  all go on

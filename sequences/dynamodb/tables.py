@@ -76,8 +76,8 @@ def _described(about: Mapping[str, Any], place: str, epoch: int) -> TableLife:
 def _identity(about: Mapping[str, Any], place: str) -> str:
     """What tells this life of a table from all others on this host.
 
-    Some engines for tests give no `TableId`, only the time of the table's creation. At AWS's own address that engine is
-    moto within this process: another process may make its own table of this name in the same millisecond.
+    An engine without `TableId` gives the time of creation. At AWS's own address that engine is moto within this
+    process: another process may make its own table of this name in the same millisecond.
     """
     made = about.get("TableId") or about.get("CreationDateTime")
     inside = f" in {os.getpid()}" if "amazonaws.com" in place and "TableId" not in about else ""
@@ -233,8 +233,7 @@ def keys_in(about: Mapping[str, Any]) -> dict[str, str]:
 def expire_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> str:
     """Let DynamoDB delete items after the time in `attribute` (seconds since 1970); return the attribute in use.
 
-    That is another attribute if the table already expires items by one: a table has only one, and this does not change
-    it.
+    That is another one if the table expires items by it already: a table has only one.
     """
     description = client.call("describe_time_to_live", {"TableName": table}, client=alias)["TimeToLiveDescription"]
     if description["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):

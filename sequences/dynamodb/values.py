@@ -31,16 +31,12 @@ class Blank:
 
 
 def to_wire(value: Any) -> dict[str, Any]:
-    """An attribute value. Raises one of REFUSALS for what DynamoDB would refuse, too.
-
-    That is an empty set, a name that is not text, and text that is not valid Unicode.
-    """
+    """An attribute value. Raises one of REFUSALS, also for an empty set and what is no valid Unicode."""
     kind = _KINDS.get(type(value)) or _kind(value)
     return {kind: _WRITERS[kind](value)}
 
 
 def _kind(value: Any) -> str:
-    """The type that DynamoDB has for a value of another class than most."""
     if found := next((kind for known, kind in _KINDS.items() if isinstance(value, known)), ""):
         return found
     if isinstance(value, float):
