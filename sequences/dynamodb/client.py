@@ -66,11 +66,6 @@ class _Client:
         made = self._making.made
         return made is not None and self.silence.seconds > made.refuse_after
 
-    def leave_lean(self, made: Made, error: Exception) -> None:
-        """Make the client once more, to send requests by boto3's own way from now on."""
-        if self._making.made is made:
-            self._making = Making(self._options, repr(error))
-
     def get(self, seconds: float = math.inf) -> Made:
         """The client. The first callers wait for it, at most so many seconds.
 
@@ -107,7 +102,8 @@ class _Client:
             except UNREADABLE as error:
                 if limit.sent:
                     raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
-                self.leave_lean(made, error)
+                if self._making.made is made:  # from now on requests go by boto3's own way
+                    self._making = Making(self._options, repr(error))
                 raise NotWritten(f"{operation}: the lean transport failed: {error!r}") from error
 
 

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import (
     AccessRefused,
@@ -26,9 +26,6 @@ from ..metrics.events import WRITES
 from . import foreign
 from .limits import Limit
 from .values import unmarshal
-
-if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
 
 INVALID = "ValidationException"
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
@@ -184,7 +181,7 @@ def _regions() -> frozenset[str]:
     return frozenset(name for one in partitions for name in session.get_available_regions("dynamodb", one))
 
 
-def _translate_answer(operation: str, error: ClientError) -> StorageError:
+def _translate_answer(operation: str, error: foreign.botocore.exceptions.ClientError) -> StorageError:
     """Our error. An answer without a name is not from DynamoDB, which may have served the request all the same."""
     code = error.response.get("Error", {}).get("Code", "")
     said = error.response.get("Error", {}).get("Message", "")

@@ -52,7 +52,10 @@ def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.cl
         received += _some(receive)
     head = _head(received)
     if head is None:
-        return _by_http_client(rest(bytes(received)))
+        response = rest(bytes(received))
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read(), reusable=False)
     status, headers, begin = head
     whole = begin + int(headers["content-length"])
     while len(received) < whole:
@@ -82,9 +85,3 @@ def _head(received: bytearray) -> tuple[int, dict[str, str], int] | None:
         and "transfer-encoding" not in headers
     )
     return (int(status[1]), headers, end + len(_END)) if status and plain else None
-
-
-def _by_http_client(response: http.client.HTTPResponse) -> Answer:
-    response.begin()
-    body = response.read()
-    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body, False)

@@ -13,14 +13,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import NotWritten
 from . import foreign
 from .errors import answer_lost, never_sent
-
-if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
 
 ASK_SECONDS = 0.5
 STALE_SECONDS = 10.0  # after which what is known of a silence is too old, as nobody has asked
@@ -65,7 +62,7 @@ class Silence:
         try:
             answer = send(operation, request)
         except foreign.botocore.exceptions.ClientError as error:
-            if _status(error) < 500:
+            if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", math.inf) < 500:
                 self._hear()
             else:
                 self._miss(began)
@@ -87,7 +84,3 @@ class Silence:
         if self._refused:
             self._refused = False
             logger.warning("DynamoDB answers again.")
-
-
-def _status(error: ClientError) -> float:
-    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", math.inf)
