@@ -138,10 +138,6 @@ class Making:
         self.made: Made | None = None
         self.error: BaseException | None = None
 
-    @property
-    def is_over(self) -> bool:
-        return self.made is not None or self.error is not None
-
     def begin(self) -> None:
         """Begin, unless a thread has begun."""
         if self._tasks:
@@ -165,7 +161,7 @@ class Making:
     def wait(self, seconds: float) -> None:
         """Wait until it is made, or has failed, at most so many seconds."""
         until = time.monotonic() + seconds
-        while not self.is_over and (left := until - time.monotonic()) > 0:
+        while self.made is None and self.error is None and (left := until - time.monotonic()) > 0:
             if self._running.acquire(timeout=min(left, GLANCE_SECONDS)):
                 self._running.release()
 

@@ -61,16 +61,12 @@ def life_of(
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
-        life, until = _described(about, f"{client.account(alias)}|{table}", epoch), math.inf
+        place, copies = f"{client.account(alias)}|{table}", copies_in(about)
+        table_id = "" if copies.is_global else str(about.get("TableId", ""))
+        life = TableLife(place, _identity(about, place), epoch, copies, tuple(keys_in(about).items()), table_id)
+        until = math.inf
     lives.by_table[table] = (life, until)
     return life
-
-
-def _described(about: Mapping[str, Any], place: str, epoch: int) -> TableLife:
-    """The life of a table as DescribeTable shows it."""
-    copies, keys = copies_in(about), tuple(keys_in(about).items())
-    table_id = "" if copies.is_global else str(about.get("TableId", ""))
-    return TableLife(place, _identity(about, place), epoch, copies, keys, table_id)
 
 
 def _identity(about: Mapping[str, Any], place: str) -> str:
