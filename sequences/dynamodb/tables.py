@@ -234,16 +234,12 @@ def expire_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> str
     description = client.call("describe_time_to_live", {"TableName": table}, client=alias)["TimeToLiveDescription"]
     if description["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
         return str(description["AttributeName"])
-    _set_expiry(table, attribute, alias, enabled=True)
+    set_expiry(table, attribute, alias, enabled=True)
     return attribute
 
 
-def keep_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> None:
-    """Stop DynamoDB from deleting items by `attribute`."""
-    _set_expiry(table, attribute, alias, enabled=False)
-
-
-def _set_expiry(table: str, attribute: str, alias: str, *, enabled: bool) -> None:
+def set_expiry(table: str, attribute: str, alias: str = DEFAULT_CLIENT, *, enabled: bool) -> None:
+    """Let DynamoDB delete items by `attribute`, or stop it from that."""
     wanted = {"Enabled": enabled, "AttributeName": attribute}
     client.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted}, client=alias)
 
