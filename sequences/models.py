@@ -9,7 +9,6 @@ class NoRows(models.Manager["Sequence"]):
     """A manager that finds no rows and never queries the database, which has no table for them."""
 
     def get_queryset(self) -> models.QuerySet[Sequence]:
-        """No rows."""
         return super().get_queryset().none()
 
 

@@ -92,7 +92,6 @@ def client_options(alias: str) -> ClientOptions:
 
 
 def _fits(value: Any, default: Any) -> bool:
-    """Whether a value is of the kind of a key's default."""
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(default, bool) and isinstance(value, bool)
     if default is None:

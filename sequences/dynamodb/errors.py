@@ -247,7 +247,6 @@ def complete(error: StorageRefused, sequence: str, request: Mapping[str, Any]) -
 
 
 def _tables(request: Mapping[str, Any]) -> Iterator[str]:
-    """The tables of a request, in its order."""
     if "TableName" in request:
         yield str(request["TableName"])
     for action in request.get("TransactItems", ()):
