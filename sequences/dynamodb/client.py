@@ -211,7 +211,7 @@ def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
 
 
 def now(alias: str = DEFAULT_CLIENT) -> float:
-    """Seconds since 1970 by the clock of the engine, on which all processes agree; by the own one before an answer."""
+    """Seconds since 1970 by the engine's clock, so that processes agree; by this machine's before the first answer."""
     return _client(alias).clock.now()
 
 

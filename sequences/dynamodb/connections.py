@@ -1,7 +1,8 @@
 """Connections that limit the total time of a request.
 
-A socket's time-out only limits the pause between two bytes. Here every step of a request (connect, send, each read)
-gets the time that is left of the total. Name resolution belongs to the system and has its own time-outs.
+A socket's time-out only limits the pause between two bytes. An engine that sends one byte now and then could hold its
+caller for ever. Here every step of a request (connect, send, each read) gets the time that is left of the total.
+Name resolution belongs to the system and has its own time-outs.
 """
 
 import http.client

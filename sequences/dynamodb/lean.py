@@ -3,7 +3,9 @@
 botocore turns a request into JSON, and an answer into Python, member by member along the model of the service. That
 takes a third of the time of a small request. Here a request is JSON already.
 
-Everything that an application can set up for boto3 remains, but `request-created` and `needs-retry` are not emitted.
+Everything that an application can set up for boto3 remains: roles and their refresh, endpoints, proxies, TLS,
+time-outs, and handlers of the events from `provide-client-params` to `after-call`. `request-created` and `needs-retry`
+are not emitted.
 """
 
 import copy
@@ -124,7 +126,11 @@ class LeanClient:
         return answered or self._send(model, call, context)
 
     def _destination(self, model: Any, params: Any, context: dict[str, Any], body: bytes) -> _Destination:
-        """Where an operation goes, kept: botocore's rules look at the operation, and of its parameters only at ARNs."""
+        """Where an operation goes, and what botocore's rules add to the context for it.
+
+        The rules look at the operation, and of its parameters only at ARNs. Asking them for each request takes longer
+        than reading the answer for a whole group.
+        """
         if "signing" in context or b'"arn:' in body:
             return self._find_destination(model, params, context)
         if model.name not in self._destinations:

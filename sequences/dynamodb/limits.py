@@ -96,8 +96,8 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 def at_most(requests: float = math.inf, *, seconds: float = math.inf) -> Iterator[Budget]:
     """Let the body send at most so many requests, and none after so many seconds. Beyond that it gets BudgetSpent.
 
-    Within the body of another budget it is a share of that one. The value says how many were `sent`, repeats too.
-    What another thread sends for a group of callers is not counted.
+    Within the body of another budget it is a share of that one. The value says how many were `sent`, repeats after a
+    failure too; without limits it only counts. What another thread sends for a group of callers is not counted.
     """
     budget = Budget(most=requests, seconds=seconds, outer=_current.get())
     token = _current.set(budget)

@@ -1,5 +1,7 @@
 """A circuit breaker for each client of a process, so that not every call waits for its deadline in vain.
 
+Nothing asks in the background: the calls find out themselves.
+
     requests get no answer for REFUSE_AFTER s, and no other does meanwhile  -->  silent: one request each ASK_SECONDS
     an answer, to whichever request                                         -->  all go on
 

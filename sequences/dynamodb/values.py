@@ -31,7 +31,10 @@ class Blank:
 
 
 def to_wire(value: Any) -> dict[str, Any]:
-    """An attribute value. Raises one of REFUSALS, also for an empty set and what is no valid Unicode."""
+    """An attribute value. Raises one of REFUSALS for what DynamoDB would refuse, too.
+
+    That is an empty set, a name that is not text, and text that is not valid Unicode.
+    """
     kind = _KINDS.get(type(value)) or _kind(value)
     return {kind: _WRITERS[kind](value)}
 
