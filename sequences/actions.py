@@ -23,7 +23,6 @@ __all__ = ["TEXT", "VALUE", "Action", "Check", "Delete", "Put", "Update", "check
 
 _PLACEHOLDER = re.compile(r"[#:]\w+")
 
-
 VALUE = Blank("")
 """The value that the item gets, as a number."""
 

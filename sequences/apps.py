@@ -2,8 +2,6 @@
 
 from django.apps import AppConfig
 
-__all__ = ["SequencesConfig"]
-
 
 class SequencesConfig(AppConfig):
     """The reusable app `sequences`."""

@@ -38,10 +38,7 @@ WORDS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capability:
-    """One question about every strategy class, and the class attribute that answers it.
-
-    A flag answers yes or no; any other capability answers with a text.
-    """
+    """One question about every strategy class, and the class attribute that answers it: a flag with yes or no."""
 
     name: str
     question: str
@@ -85,15 +82,12 @@ def strategy_classes() -> list[type[Strategy]]:
 def strategies_table() -> str:
     """Every capability of every strategy, as a Markdown table."""
     classes = strategy_classes()
-    rows = [
-        [capability.question, *(_cell(capability.answer(strategy)) for strategy in classes)]
-        for capability in capabilities()
-    ]
+    words: dict[bool | str, str] = {True: "yes", False: "no"}
+    rows = []
+    for capability in capabilities():
+        answers = [capability.answer(strategy) for strategy in classes]
+        rows.append([capability.question, *(words.get(answer, str(answer)) for answer in answers)])
     return as_table(["", *(f"`{strategy.__name__}`" for strategy in classes)], rows)
-
-
-def _cell(answer: bool | str) -> str:
-    return answer if isinstance(answer, str) else "yes" if answer else "no"
 
 
 def options_table() -> str:

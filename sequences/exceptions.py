@@ -202,11 +202,9 @@ class GaveUp(SequenceError):
     """The deadline passed. With `outcome_unknown` the write may be stored: repeat it with the same token."""
 
     def __init__(self, message: str, *, attempts: int, seconds: float, outcome_unknown: bool = False) -> None:
-        fate = (
-            "it may have been stored: repeat it with the same idempotency token"
-            if outcome_unknown
-            else "nothing was stored"
-        )
+        fate = "nothing was stored"
+        if outcome_unknown:
+            fate = "it may have been stored: repeat it with the same idempotency token"
         super().__init__(f"{message} Gave up after {attempts} attempts and {seconds:.1f} s; {fate}.")
         self.attempts = attempts
         self.seconds = seconds

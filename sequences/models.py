@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from django.db import models
 
-__all__ = ["NoRows", "Sequence"]
-
 
 class NoRows(models.Manager["Sequence"]):
     """A manager that finds no rows and never queries the database, which has no table for them."""
 
     def get_queryset(self) -> models.QuerySet[Sequence]:
-        """No rows."""
         return super().get_queryset().none()
 
 

@@ -54,9 +54,7 @@ _CHECKED = {
     "OPTIONS": Option({}, lambda v: isinstance(v, Mapping), "a dict"),
     "GIVEN": boolean(False),
     "INDEXES": Option(
-        {},
-        is_indexes,
-        "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S', 'gsi1sk': 'S'}}",
+        {}, is_indexes, "the keys of each index with their types, as {'gsi1': {'gsi1pk': 'S', 'gsi1sk': 'S'}}"
     ),
     "FORMAT": Option(None, lambda v: v is None or isinstance(v, str), "a text such as 'INV-{period}-{value:06d}'"),
     "ALSO_READ": Option((), is_names, "a list of former texts of FORMAT"),
@@ -69,20 +67,10 @@ _CHECKED = {
         "a dict of 'past' and 'future', each a whole number from 0 to 36,500 of days",
     ),
 }
-_KEYS = {
-    *_CHECKED,
-    "STRATEGY",
-    "START",
-    "STEP",
-    "MAXIMUM",
-    "PERIOD",
-    "FISCAL_START",
-    "FISCAL_NAMED_BY",
-    "TIME_ZONE",
-    "CLIENT",
-    "HOME_REGION",
-    "ACCEPT",
-}
+_OF_NUMBERS = ("STRATEGY", "START", "STEP", "MAXIMUM")
+_OF_PERIODS = ("PERIOD", "FISCAL_START", "FISCAL_NAMED_BY", "TIME_ZONE")
+_OF_REGIONS = ("CLIENT", "HOME_REGION", "ACCEPT")
+_KEYS = {*_CHECKED, *_OF_NUMBERS, *_OF_PERIODS, *_OF_REGIONS}
 
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
@@ -91,7 +79,12 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
 
     where = f"SEQUENCES[{alias!r}]"
     _require_entry(where, alias, entry)
-    plain = checked(where, _CHECKED, entry)
+    plain = {key.lower(): value for key, value in checked(where, _CHECKED, entry).items()}
+    plain |= {
+        "options": dict(plain["options"]),
+        "also_read": tuple(plain["also_read"]),
+        "series": plain["series"] or "",
+    }
     client = _client(where, entry)
     step = whole_number(f"{where}['STEP']", entry.get("STEP", 1), 1)
     home, starts = home_region(where, entry), starts_of(where, entry, step)
@@ -101,25 +94,16 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     return SequenceConfig(
         alias=alias,
         strategy=entry["STRATEGY"],
-        table=plain["TABLE"],
         start=start,
         step=step,
         maximum=whole_number(f"{where}['MAXIMUM']", entry.get("MAXIMUM", LARGEST), max([start, *starts.values()])),
         client=client,
         period=Period.of_config(where, entry),
-        format=plain["FORMAT"],
-        also_read=tuple(plain["ALSO_READ"]),
-        series=plain["SERIES"] or "",
-        digest=plain["DIGEST"],
-        options=dict(plain["OPTIONS"]),
         region=region,
         home_region=home,
         starts=starts,
         accepted=accepted_risks(where, entry),
-        given=plain["GIVEN"],
-        indexes=plain["INDEXES"],
-        date_order=plain["DATE_ORDER"],
-        dates=plain["DATES"],
+        **plain,
     )
 
 
@@ -148,18 +132,18 @@ def made_of(alias: str, entry: Mapping[str, Any], *, lenient: bool = False) -> S
     """
     from .strategies.base import COSTS, FLAGS, Strategy
 
-    config = parse_config(alias, entry)
+    config, where = parse_config(alias, entry), f"SEQUENCES[{alias!r}]['STRATEGY']"
     try:
         strategy = import_string(config.strategy)
     except ImportError as error:
         raise InvalidSequence(
-            f"SEQUENCES[{alias!r}]['STRATEGY']: cannot import {config.strategy!r}: {error}. Give the whole path of the "
-            "class, as 'sequences.strategies.SortKeyMaximum'."
+            f"{where}: cannot import {config.strategy!r}: {error}. Give the whole path of the class, as "
+            "'sequences.strategies.SortKeyMaximum'."
         ) from error
     if not (isinstance(strategy, type) and issubclass(strategy, Strategy)) or inspect.isabstract(strategy):
-        raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} is not a strategy class.")
+        raise InvalidSequence(f"{where}: {config.strategy!r} is not a strategy class.")
     if silent := [name for name in (*FLAGS, *COSTS) if not hasattr(strategy, name)]:
-        raise InvalidSequence(f"SEQUENCES[{alias!r}]['STRATEGY']: {config.strategy!r} lacks {', '.join(silent)}.")
+        raise InvalidSequence(f"{where}: {config.strategy!r} lacks {', '.join(silent)}.")
     if lenient:
         known = {name: told for name, told in config.options.items() if name in strategy.options}
         config = replace(config, options=known)

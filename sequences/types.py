@@ -1,9 +1,4 @@
-"""The values that pass between modules: frozen, keyword-only, without DynamoDB's own types.
-
-`Allocation`, `Reservation` and `StoredItem` are answers to callers, `Counter` is what a page shows, `Change` is a line
-of the history, and `SequenceConfig` is a checked entry of the setting `SEQUENCES`. This module does not know how they
-are stored.
-"""
+"""The values that pass between modules: frozen, keyword-only, without DynamoDB's own types."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
+from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NotWritten, OutcomeUnknown, StorageRefused, TableMissing
-from ..metrics import metrics
+from ..metrics import NOTHING, metrics
 from . import foreign
 from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
-from .engine_clock import EngineClock
 from .errors import INVALID, UNREADABLE, complete, translate_errors
 from .limits import granted, within
 from .lives import KnownLives
@@ -29,13 +29,49 @@ if TYPE_CHECKING:
 
 UNSENT = "Unsent"  # the code of a request that the test kit keeps back
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
-_NOT_MEASURED = nullcontext(None)
+MOST_STEP = 10.0  # by how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS
 # The member that each answer must have; an answer without it is damaged.
 _MEMBERS = {"batch_get_item": "Responses", "describe_table": "Table", "query": "Items"}
 
 
 class ClientNotMade(NotWritten):
     """Never sent, because the client was not made in the time of the call."""
+
+
+class EngineClock:
+    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's monotonic clock.
+
+    A Date that is more than MOST_STEP off is believed when the next other Date agrees with it; until then the former
+    reckoning goes on. The first Date is compared with this machine's clock.
+
+        answers   12:00:01   12:00:02   (8 days later)     12:00:03      a gateway's clock was wrong
+        now       12:00:01   12:00:02   12:00:02           12:00:03
+        answers   12:00:01   14:00:00   14:00:01                         the machine was suspended
+        now       12:00:01   12:00:02   14:00:01
+    """
+
+    def __init__(self) -> None:
+        self._date: str | None = None
+        self._ahead: float | None = None
+        self._doubted = math.nan
+
+    def set(self, date: str) -> None:
+        """Take the Date of an answer. One that is damaged is ignored."""
+        if date == self._date and self._ahead is not None:
+            return
+        self._date = date
+        try:
+            ahead = mktime_tz(parsedate_tz(date)) - time.monotonic()  # type: ignore[arg-type]  # None is a TypeError
+        except (*UNREADABLE, OverflowError):
+            return
+        known = time.time() - time.monotonic() if self._ahead is None else self._ahead
+        if abs(ahead - known) <= MOST_STEP or abs(ahead - self._doubted) <= MOST_STEP:
+            self._ahead, self._doubted = ahead, math.nan
+        else:
+            self._doubted = ahead
+
+    def now(self) -> float:
+        return time.time() if self._ahead is None else self._ahead + time.monotonic()
 
 
 class _Client:
@@ -66,11 +102,6 @@ class _Client:
         """Whether DynamoDB has answered nothing for longer than the settings allow."""
         made = self._making.made
         return made is not None and self.silence.seconds > made.refuse_after
-
-    def leave_lean(self, made: Made, error: Exception) -> None:
-        """Make the client once more, to send requests by boto3's own way from now on."""
-        if self._making.made is made:
-            self._making = Making(self._options, repr(error))
 
     def get(self, seconds: float = math.inf) -> Made:
         """The client. The first callers wait for it, at most so many seconds.
@@ -108,7 +139,8 @@ class _Client:
             except UNREADABLE as error:
                 if limit.sent:
                     raise OutcomeUnknown(f"{operation}: the answer cannot be read: {error!r}") from error
-                self.leave_lean(made, error)
+                if self._making.made is made:  # from now on requests go by boto3's own way
+                    self._making = Making(self._options, repr(error))
                 raise NotWritten(f"{operation}: the lean transport failed: {error!r}") from error
 
 
@@ -147,10 +179,7 @@ def account(alias: str = DEFAULT_CLIENT) -> str:
 
 
 def region(alias: str = DEFAULT_CLIENT) -> str:
-    """The Region to which a client sends its requests, as settings and environment name it; empty if they do not.
-
-    No client is made for that, and nothing is asked.
-    """
+    """The Region of a client, as settings and environment name it; empty if they do not. No client is made for that."""
     options = client_options(alias)
     with suppress(foreign.botocore.exceptions.BotoCoreError):  # an unknown profile: the making of the client says so
         return options.region or foreign.boto3.session.Session(profile_name=options.profile).region_name or ""
@@ -158,10 +187,7 @@ def region(alias: str = DEFAULT_CLIENT) -> str:
 
 
 def caller(alias: str = DEFAULT_CLIENT) -> str:
-    """The ARN in whose name a client signs, by one request to STS; empty if it leads to no endpoint of AWS.
-
-    Raises StorageError.
-    """
+    """The ARN in whose name a client signs, by one request to STS; empty outside AWS. Raises StorageError."""
     client = shared_client(alias)
     if ".amazonaws.com" not in client.meta.endpoint_url:
         return ""
@@ -185,10 +211,7 @@ def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
 
 
 def now(alias: str = DEFAULT_CLIENT) -> float:
-    """Seconds since 1970 by the engine's clock; by this machine's clock until the engine has answered once.
-
-    So processes agree on what has expired, even if their own clocks differ or jump.
-    """
+    """Seconds since 1970 by the engine's clock, so that processes agree; by this machine's before the first answer."""
     return _client(alias).clock.now()
 
 
@@ -214,7 +237,7 @@ def call(
     chosen = _client(client)
     if chosen.is_silent:
         chosen.silence.refuse()
-    with metrics.request(sequence, operation) if metrics.on else _NOT_MEASURED as measured:
+    with metrics.request(sequence, operation) if metrics.on else NOTHING as measured:
         answer = chosen.answer(operation, request, granted(seconds), sequence)
         chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
         member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
 from ..exceptions import InvalidSequence
 from . import foreign
-
-if TYPE_CHECKING:
-    from boto3.session import Session
 
 DEFAULT_CLIENT = "default"
 CONNECT_SECONDS = 1.0
@@ -41,7 +38,7 @@ class ClientOptions:
     lean: bool = True
     """Leave out botocore's way along the model of the service (see docs/settings.md)."""
 
-    def session(self) -> Session:
+    def session(self) -> foreign.boto3.session.Session:
         """A session with these credentials and this Region; a role is assumed at the first request.
 
         Raises NoCredentialsError if there is nobody in whose name to assume the role.
@@ -95,7 +92,6 @@ def client_options(alias: str) -> ClientOptions:
 
 
 def _fits(value: Any, default: Any) -> bool:
-    """Whether a value is of the kind of a key's default."""
     if isinstance(default, bool) or isinstance(value, bool):
         return isinstance(default, bool) and isinstance(value, bool)
     if default is None:

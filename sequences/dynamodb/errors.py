@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import os
 import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import (
     AccessRefused,
@@ -28,66 +27,47 @@ from . import foreign
 from .limits import Limit
 from .values import unmarshal
 
-if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
-
 INVALID = "ValidationException"
 # What botocore's parser raises for a damaged answer. No base classes: a signal handler may raise its own exception.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-class Fate(enum.Enum):
-    """What an error says about its request."""
-
-    CANCELLED = "a condition or another transaction stopped it; nothing was written"
-    NOT_WRITTEN = "nothing was written, and the same request may succeed later"
-    THROTTLED = "there are not enough capacity units now; nothing was written"
-    UNKNOWN = "it may have been written"
-    REFUSED = "nothing was written, and it never will be"
-    NOT_THE_ENGINE = "another server refused it, perhaps after the engine had served it"
-    TABLE_MISSING = "a table does not exist"
-    ACCESS_REFUSED = "the credentials or the policy refuse it"
-
-
 # Every error that botocore's model names for the operations in use, and the common ones that it does not name
 # (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html).
-ERROR_FATES: Mapping[str, Fate] = {
-    "ConditionalCheckFailedException": Fate.CANCELLED,
-    "TransactionCanceledException": Fate.CANCELLED,
-    "TransactionConflictException": Fate.CANCELLED,
-    "LimitExceededException": Fate.NOT_WRITTEN,
-    "ReplicatedWriteConflictException": Fate.NOT_WRITTEN,
-    "ProvisionedThroughputExceededException": Fate.THROTTLED,
-    "RequestLimitExceeded": Fate.THROTTLED,
-    "ThrottlingException": Fate.THROTTLED,
-    "InternalFailure": Fate.UNKNOWN,
-    "InternalServerError": Fate.UNKNOWN,
-    "ServiceUnavailable": Fate.UNKNOWN,
+ERRORS: Mapping[str, type[StorageError]] = {
+    "ConditionalCheckFailedException": WriteCancelled,
+    "TransactionCanceledException": WriteCancelled,
+    "TransactionConflictException": WriteCancelled,
+    "LimitExceededException": NotWritten,
+    "ReplicatedWriteConflictException": NotWritten,
+    "ProvisionedThroughputExceededException": Throttled,
+    "RequestLimitExceeded": Throttled,
+    "ThrottlingException": Throttled,
+    "InternalFailure": OutcomeUnknown,
+    "InternalServerError": OutcomeUnknown,
+    "ServiceUnavailable": OutcomeUnknown,
     # An earlier send of the same transaction is still in progress.
-    "TransactionInProgressException": Fate.UNKNOWN,
-    "IdempotentParameterMismatchException": Fate.REFUSED,
-    "ContinuousBackupsUnavailableException": Fate.REFUSED,
-    "ItemCollectionSizeLimitExceededException": Fate.REFUSED,
-    "ResourceInUseException": Fate.REFUSED,
-    "SerializationException": Fate.REFUSED,
-    "UnknownOperationException": Fate.REFUSED,
-    INVALID: Fate.REFUSED,
-    "ResourceNotFoundException": Fate.TABLE_MISSING,
-    "TableNotFoundException": Fate.TABLE_MISSING,
-    "AccessDeniedException": Fate.ACCESS_REFUSED,
-    "ExpiredTokenException": Fate.ACCESS_REFUSED,
-    "IncompleteSignatureException": Fate.ACCESS_REFUSED,
-    "InvalidSignatureException": Fate.ACCESS_REFUSED,
-    "MissingAuthenticationTokenException": Fate.ACCESS_REFUSED,
-    "UnrecognizedClientException": Fate.ACCESS_REFUSED,
+    "TransactionInProgressException": OutcomeUnknown,
+    "IdempotentParameterMismatchException": StorageRefused,
+    "ContinuousBackupsUnavailableException": StorageRefused,
+    "ItemCollectionSizeLimitExceededException": StorageRefused,
+    "ResourceInUseException": StorageRefused,
+    "SerializationException": StorageRefused,
+    "UnknownOperationException": StorageRefused,
+    INVALID: StorageRefused,
+    "ResourceNotFoundException": TableMissing,
+    "TableNotFoundException": TableMissing,
+    "AccessDeniedException": AccessRefused,
+    "ExpiredTokenException": AccessRefused,
+    "IncompleteSignatureException": AccessRefused,
+    "InvalidSignatureException": AccessRefused,
+    "MissingAuthenticationTokenException": AccessRefused,
+    "UnrecognizedClientException": AccessRefused,
 }
-
-PASSING: Mapping[Fate, type[StorageError]] = {
-    Fate.NOT_WRITTEN: NotWritten,
-    Fate.THROTTLED: Throttled,
-    Fate.UNKNOWN: OutcomeUnknown,
+_ADVICE: Mapping[type[StorageError], str] = {
+    TableMissing: " Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint.",
+    AccessRefused: " Check the credentials and the policy of this role.",
 }
-"""The errors after which the same request may succeed later."""
 
 
 @cache
@@ -201,37 +181,29 @@ def _regions() -> frozenset[str]:
     return frozenset(name for one in partitions for name in session.get_available_regions("dynamodb", one))
 
 
-def _translate_answer(operation: str, error: ClientError) -> StorageError:
+def _translate_answer(operation: str, error: foreign.botocore.exceptions.ClientError) -> StorageError:
+    """Our error. An answer without a name is not from DynamoDB, which may have served the request all the same."""
     code = error.response.get("Error", {}).get("Code", "")
     said = error.response.get("Error", {}).get("Message", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     # A gateway's error page has its HTTP status as code. Its text may repeat the request, so it is left out.
     named = code.isidentifier()
     text = f"{operation}: {code}: {said.rstrip('.')}." if named else f"{operation}: HTTP {status}, not from DynamoDB."
-    match ERROR_FATES.get(code) or _fate_by_status(status, named):
-        case Fate.CANCELLED:
-            return WriteCancelled(text, _reasons(code, error.response))
-        case Fate.NOT_WRITTEN | Fate.THROTTLED | Fate.UNKNOWN as fate:
-            return PASSING[fate](text)
-        case Fate.TABLE_MISSING:
-            return TableMissing(f"{text} Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint.")
-        case Fate.ACCESS_REFUSED:
-            return AccessRefused(f"{text} Check the credentials and the policy of this role.")
-        case Fate.NOT_THE_ENGINE:
-            refused = StorageRefused(f"{text} Check the endpoint, and what is between it and this machine.")
-            refused.outcome_unknown = operation in WRITES
-            return refused
-        case _:
-            return StorageRefused(text)
+    kind = ERRORS.get(code) or _kind_by_status(status, named)
+    if kind is WriteCancelled:
+        return WriteCancelled(text, _reasons(code, error.response))
+    if kind is StorageRefused and not named:
+        refused = StorageRefused(f"{text} Check the endpoint, and what is between it and this machine.")
+        refused.outcome_unknown = operation in WRITES
+        return refused
+    return kind(f"{text}{_ADVICE.get(kind, '')}")
 
 
-def _fate_by_status(status: int, named: bool) -> Fate:
-    """The fate of an answer with a name that the table does not have, or of a page without any name."""
-    if status >= 500 or status == 408:
-        return Fate.UNKNOWN
-    if status == 429:
-        return Fate.THROTTLED if named else Fate.UNKNOWN
-    return Fate.REFUSED if named else Fate.NOT_THE_ENGINE
+def _kind_by_status(status: int, named: bool) -> type[StorageError]:
+    """The error of an answer with a name that the table does not have, or of a page without any name."""
+    if status == 429 and named:
+        return Throttled
+    return OutcomeUnknown if status >= 500 or status in (408, 429) else StorageRefused
 
 
 def _reasons(code: str, answer: Mapping[str, Any]) -> tuple[CancellationReason, ...]:
@@ -275,7 +247,6 @@ def complete(error: StorageRefused, sequence: str, request: Mapping[str, Any]) -
 
 
 def _tables(request: Mapping[str, Any]) -> Iterator[str]:
-    """The tables of a request, in its order."""
     if "TableName" in request:
         yield str(request["TableName"])
     for action in request.get("TransactItems", ()):

@@ -43,17 +43,19 @@ def request_text(method: str, target: str, host: str, headers: Mapping[str, str 
 
 
 def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.client.HTTPResponse]) -> Answer:
-    """Read the answer to one request.
+    """Read one answer. Raises ProtocolError if the connection ends too early.
 
-    `receive` waits for some bytes, at most so many, and `rest` is http.client's answer that begins with some bytes and
-    goes on with those still to come. Raises ProtocolError if the connection ends too early.
+    `receive` waits for bytes, at most so many; `rest` is http.client's answer, which begins with these bytes.
     """
     received = bytearray()
     while _END not in received and len(received) < MOST_HEADERS:
         received += _some(receive)
     head = _head(received)
     if head is None:
-        return _by_http_client(rest(bytes(received)))
+        response = rest(bytes(received))
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read(), reusable=False)
     status, headers, begin = head
     whole = begin + int(headers["content-length"])
     while len(received) < whole:
@@ -83,9 +85,3 @@ def _head(received: bytearray) -> tuple[int, dict[str, str], int] | None:
         and "transfer-encoding" not in headers
     )
     return (int(status[1]), headers, end + len(_END)) if status and plain else None
-
-
-def _by_http_client(response: http.client.HTTPResponse) -> Answer:
-    response.begin()
-    body = response.read()
-    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body, False)

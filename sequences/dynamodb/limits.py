@@ -1,7 +1,6 @@
 """How long a request may take, whether a part of it was sent, and how many requests a page may send.
 
-A page has a budget, and its parts have shares of it. A budget belongs to the thread that opens it. Code without one, as
-that which hands out numbers, is not counted.
+A budget belongs to the thread that opens it. Code without one, such as what hands out numbers, is not counted.
 """
 
 import math
@@ -79,20 +78,15 @@ class Budget:
         own = self.began + self.seconds - time.monotonic()
         return min(own, self.outer.left) if self.outer else own
 
-    def check(self) -> None:
-        """Raise BudgetSpent if no further request may be sent."""
+    def take(self) -> None:
+        """Count one request. Raises BudgetSpent if no further one may be sent."""
         if self.sent >= self.most:
             raise BudgetSpent(f"The {self.most} requests that this may take are sent.")
         if self.left <= 0:
             raise BudgetSpent(f"DynamoDB did not answer within {self.seconds:g} s.", too_slow=True)
         if self.outer:
-            self.outer.check()
-
-    def count(self) -> None:
-        """Count one request."""
+            self.outer.take()
         self.sent += 1
-        if self.outer:
-            self.outer.count()
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -123,6 +117,5 @@ def granted(seconds: float) -> float:
     budget = _current.get()
     if budget is None:
         return seconds
-    budget.check()
-    budget.count()
+    budget.take()
     return min(seconds, budget.left)

@@ -49,11 +49,11 @@ def copies_in(about: Mapping[str, Any]) -> Copies:
 
 @dataclass(frozen=True, slots=True)
 class TableLife:
-    """One life of a table: `place` is endpoint, Region and name, `identity` is ARN and `TableId`.
+    """One life of a table: `place` is endpoint, Region and name, `identity` is ARN and `TableId`, empty if not known.
 
-    `identity` is empty while the engine does not report it. `epoch` counts how often this process had found a table
-    missing, or had made or deleted tables itself. `copies` is None while they are not known, and `keys` is empty.
-    `table_id` is empty where the engine gives none, and for a global table: its copies share rows, but not the id.
+    `epoch` counts how often this process had found a table missing, or had made or deleted tables itself. `copies` is
+    None while they are not known, and `keys` is empty. `table_id` is empty where the engine gives none, and for a
+    global table: its copies share rows, but not the id.
     """
 
     place: str
@@ -64,10 +64,7 @@ class TableLife:
     table_id: str = ""
 
     def is_another(self, other: Self) -> bool:
-        """Whether the table was made again between the two, as far as that is known.
-
-        Nobody knows it of a life without an identity, unless the table was missing in between.
-        """
+        """Whether the table was made again between the two. A life without identity shows it by its epoch alone."""
         if self.identity and other.identity:
             return (self.place, self.identity) != (other.place, other.identity)
         return (self.place, self.epoch) != (other.place, other.epoch)

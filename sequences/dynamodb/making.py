@@ -46,10 +46,7 @@ PARTS = (
     "exceptions.from_code",
     "meta.service_model.operation_model",
 )
-"""What the lean way takes of a client, and no release of botocore promises to keep: it is looked for at the beginning.
-
-It also takes the connections of botocore and urllib3, as `connections` does.
-"""
+"""What the lean way takes of a client, beside `connections`, and no release of botocore promises to keep."""
 
 Send = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 _MISSING = (AttributeError, ImportError)
@@ -108,10 +105,7 @@ class Made:
 
     @classmethod
     def of(cls, read_options: Callable[[], ClientOptions], lacks: str = "") -> Made:
-        """Make one, as its options say now; boto3's own way is taken if it is known what the lean one `lacks`.
-
-        Raises NotConfigured and InvalidSequence.
-        """
+        """Make one, as its options say now (see `way_of`). Raises NotConfigured and InvalidSequence."""
         with translate_errors("connect"):
             options = read_options()
             client = _make_client(options)
@@ -144,10 +138,6 @@ class Making:
         self.made: Made | None = None
         self.error: BaseException | None = None
 
-    @property
-    def is_over(self) -> bool:
-        return self.made is not None or self.error is not None
-
     def begin(self) -> None:
         """Begin, unless a thread has begun."""
         if self._tasks:
@@ -171,7 +161,7 @@ class Making:
     def wait(self, seconds: float) -> None:
         """Wait until it is made, or has failed, at most so many seconds."""
         until = time.monotonic() + seconds
-        while not self.is_over and (left := until - time.monotonic()) > 0:
+        while self.made is None and self.error is None and (left := until - time.monotonic()) > 0:
             if self._running.acquire(timeout=min(left, GLANCE_SECONDS)):
                 self._running.release()
 

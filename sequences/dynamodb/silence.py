@@ -1,6 +1,6 @@
-"""How long DynamoDB has answered nothing, so that not every call waits for its deadline to find that out.
+"""A circuit breaker for each client of a process, so that not every call waits for its deadline in vain.
 
-A circuit breaker, which each client of a process has. Nothing asks in the background: the calls find out themselves.
+Nothing asks in the background: the calls find out themselves.
 
     requests get no answer for REFUSE_AFTER s, and no other does meanwhile  -->  silent: one request each ASK_SECONDS
     an answer, to whichever request                                         -->  all go on
@@ -15,14 +15,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import NotWritten
 from . import foreign
 from .errors import answer_lost, never_sent
-
-if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
 
 ASK_SECONDS = 0.5
 STALE_SECONDS = 10.0  # after which what is known of a silence is too old, as nobody has asked
@@ -67,7 +64,7 @@ class Silence:
         try:
             answer = send(operation, request)
         except foreign.botocore.exceptions.ClientError as error:
-            if _status(error) < 500:
+            if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", math.inf) < 500:
                 self._hear()
             else:
                 self._miss(began)
@@ -89,7 +86,3 @@ class Silence:
         if self._refused:
             self._refused = False
             logger.warning("DynamoDB answers again.")
-
-
-def _status(error: ClientError) -> float:
-    return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", math.inf)

@@ -61,23 +61,19 @@ def life_of(
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
-        life, until = _described(about, f"{client.account(alias)}|{table}", epoch), math.inf
+        place, copies = f"{client.account(alias)}|{table}", copies_in(about)
+        table_id = "" if copies.is_global else str(about.get("TableId", ""))
+        life = TableLife(place, _identity(about, place), epoch, copies, tuple(keys_in(about).items()), table_id)
+        until = math.inf
     lives.by_table[table] = (life, until)
     return life
-
-
-def _described(about: Mapping[str, Any], place: str, epoch: int) -> TableLife:
-    """The life of a table as DescribeTable shows it."""
-    copies, keys = copies_in(about), tuple(keys_in(about).items())
-    table_id = "" if copies.is_global else str(about.get("TableId", ""))
-    return TableLife(place, _identity(about, place), epoch, copies, keys, table_id)
 
 
 def _identity(about: Mapping[str, Any], place: str) -> str:
     """What tells this life of a table from all others on this host.
 
-    Some engines for tests give no `TableId`, only the time of the table's creation. At AWS's own address that engine is
-    moto within this process: another process may make its own table of this name in the same millisecond.
+    An engine without `TableId` gives the time of creation. At AWS's own address that engine is moto within this
+    process: another process may make its own table of this name in the same millisecond.
     """
     made = about.get("TableId") or about.get("CreationDateTime")
     inside = f" in {os.getpid()}" if "amazonaws.com" in place and "TableId" not in about else ""
@@ -233,22 +229,17 @@ def keys_in(about: Mapping[str, Any]) -> dict[str, str]:
 def expire_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> str:
     """Let DynamoDB delete items after the time in `attribute` (seconds since 1970); return the attribute in use.
 
-    That is another attribute if the table already expires items by one: a table has only one, and this does not change
-    it.
+    That is another one if the table expires items by it already: a table has only one.
     """
     description = client.call("describe_time_to_live", {"TableName": table}, client=alias)["TimeToLiveDescription"]
     if description["TimeToLiveStatus"] in ("ENABLED", "ENABLING"):
         return str(description["AttributeName"])
-    _set_expiry(table, attribute, alias, enabled=True)
+    set_expiry(table, attribute, alias, enabled=True)
     return attribute
 
 
-def keep_items(table: str, attribute: str, alias: str = DEFAULT_CLIENT) -> None:
-    """Stop DynamoDB from deleting items by `attribute`."""
-    _set_expiry(table, attribute, alias, enabled=False)
-
-
-def _set_expiry(table: str, attribute: str, alias: str, *, enabled: bool) -> None:
+def set_expiry(table: str, attribute: str, alias: str = DEFAULT_CLIENT, *, enabled: bool) -> None:
+    """Let DynamoDB delete items by `attribute`, or stop it from that."""
     wanted = {"Enabled": enabled, "AttributeName": attribute}
     client.call("update_time_to_live", {"TableName": table, "TimeToLiveSpecification": wanted}, client=alias)
 

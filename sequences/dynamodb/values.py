@@ -40,7 +40,6 @@ def to_wire(value: Any) -> dict[str, Any]:
 
 
 def _kind(value: Any) -> str:
-    """The type that DynamoDB has for a value of another class than most."""
     if found := next((kind for known, kind in _KINDS.items() if isinstance(value, known)), ""):
         return found
     if isinstance(value, float):

@@ -16,13 +16,7 @@ from django.conf import settings
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
-from ..exceptions import (
-    InvalidSequence,
-    NotWritten,
-    OutcomeUnknown,
-    StorageError,
-    WriteCancelled,
-)
+from ..exceptions import InvalidSequence, NotWritten, OutcomeUnknown, StorageError, WriteCancelled
 from ..types import Allocation
 from . import instruments
 from .instruments import Instrument, Recorder
@@ -32,8 +26,8 @@ logger = logging.getLogger(__name__)
 WRITES = frozenset({"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"})
 THROTTLED = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 """The cancellation reasons of DynamoDB that mean it has no capacity."""
-NOTHING: AbstractContextManager[object] = nullcontext()
-"""Held in place of `Metrics.call` while nothing is measured."""
+NOTHING: AbstractContextManager[None] = nullcontext()
+"""Held in place of `Metrics.call` and `Metrics.request` while nothing is measured."""
 
 # Held while a recorder runs, so that a fork finds no lock of theirs taken.
 _lock = threading.RLock()
@@ -77,8 +71,6 @@ class Metrics:
         except InvalidSequence as error:
             self.use(())
             logger.error("%s Nothing is measured.", error)
-
-    # What happens.
 
     def call(self, verb: str, sequence: str) -> AbstractContextManager[object]:
         """Held during a call that puts or takes."""
@@ -131,8 +123,6 @@ class Metrics:
             self.tell(instruments.REQUESTS, 1, sequence, name, outcome)
             if request.units:
                 self.tell(instruments.UNITS, request.units, sequence, name, "write" if operation in WRITES else "read")
-
-    # How recorders get it.
 
     def _span(
         self, name: str, attributes: Mapping[str, str], *, to_dynamodb: bool = False

@@ -61,7 +61,6 @@ class _AllProcesses:
         self._folder = folder
 
     def collect(self) -> Iterable[Metric]:
-        """What the processes have measured."""
         begun = [str(file) for file in self._folder.glob("*.db") if _size(file)]
         return MultiProcessCollector.merge(begun)  # type: ignore[no-any-return]
 

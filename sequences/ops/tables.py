@@ -88,7 +88,7 @@ def _expire_markers(table: str, client: str, *, move: bool) -> None:
             "leaves a gap. Run `manage.py create_tables --move-expiry`: it turns that off and expires markers by "
             f"{MARKER_EXPIRY!r}. Older markers stay until you delete them."
         )
-    dynamodb.keep_items(table, attribute, client)
+    dynamodb.set_expiry(table, attribute, client, enabled=False)
     try:
         dynamodb.expire_items(table, MARKER_EXPIRY, client)
     except StorageRefused as error:

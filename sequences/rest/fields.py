@@ -44,7 +44,6 @@ class TextField(serializers.CharField):
         super().__init__(**{"trim_whitespace": False, **options})
 
     def to_internal_value(self, value: Any) -> str:
-        """The text."""
         if not isinstance(value, str):
             self.fail("invalid")
         return super().to_internal_value(value)
@@ -54,7 +53,6 @@ class DayField(serializers.DateField):
     """A day in one form, such as "2026-03-05": ISO 8601 has more than one."""
 
     def to_internal_value(self, value: Any) -> datetime.date:
-        """The day."""
         day = super().to_internal_value(value)
         if day.isoformat() != value:
             self.fail("invalid", format="YYYY-MM-DD")

@@ -90,13 +90,10 @@ def _row_of(error: Exception, rows: Mapping[type[Exception], Problem]) -> Proble
         return row
     if kind is not drf.APIException:  # 401 becomes 403 where it cannot ask for credentials
         return replace(row, status=error.status_code)
-    known = (one for one in rows.values() if one.status == error.status_code)
-    return next(known, None) or _plain(error.status_code, str(error.default_code))
-
-
-def _plain(status: int, code: str) -> Problem:
-    phrase = HTTPStatus(status).phrase
-    return Problem(status=status, code=code, title=phrase, detail=f"{phrase}.", own_words=True)
+    if known := next((one for one in rows.values() if one.status == error.status_code), None):
+        return known
+    phrase = HTTPStatus(error.status_code).phrase
+    return Problem(error.status_code, str(error.default_code), phrase, f"{phrase}.", own_words=True)
 
 
 def _wrong_in(error: Exception, about: str) -> Iterator[WrongField]:
@@ -130,10 +127,6 @@ def _message(error: Exception) -> str:
 
 
 def _is_unknown(error: Exception) -> bool:
-    match error:
-        case OutcomeUnknown():
-            return True
-        case WriteCancelled():
-            return error.after_unknown
-        case _:
-            return bool(getattr(error, "outcome_unknown", False))
+    if isinstance(error, WriteCancelled):
+        return error.after_unknown
+    return isinstance(error, OutcomeUnknown) or bool(getattr(error, "outcome_unknown", False))

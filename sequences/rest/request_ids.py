@@ -30,7 +30,6 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on under its id."""
         sent = request.headers.get(HEADER)
         request_id = sent if sent and SANE.fullmatch(sent) else uuid.uuid4().hex
         request.request_id = request_id  # type: ignore[attr-defined] # for lines that are written after it is answered
@@ -47,7 +46,6 @@ class RequestIdFilter(logging.Filter):
     """Gives each line of the log the attribute `request_id`, "-" outside a request. Put it on handlers."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every line pass."""
         of_django = getattr(getattr(record, "request", None), "request_id", "")
         record.request_id = current_request_id() or of_django or "-"
         return True

@@ -168,7 +168,7 @@ class BroughtKeys:
     def _check(self, name: str, value: Any) -> None:
         """Refuse a key attribute that is missing, of another type, or reserved."""
         schema = self._schema
-        wanted = schema.types[schema.names.index(name)]
+        wanted = schema.keys[name]
         if value is None:
             raise InvalidItem(f"The item has no {name!r}, which is in the key of {schema.table!r}: add it.")
         if BLANK in value:

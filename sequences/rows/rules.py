@@ -167,7 +167,7 @@ def rules_of(
         "SERIES": config.series or None,
         "partition": layout.template,
         "key_names": list(schema.names),
-        "key_types": list(schema.types),
+        "key_types": list(schema.keys.values()),
         "value_in": layout.value_in,
         "value_name": layout.value_name,
         "token_name": layout.token_name,

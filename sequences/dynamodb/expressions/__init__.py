@@ -1,8 +1,4 @@
-"""The requests, made by pure functions from plain values, with readable #names and :values.
-
-Nothing here sends anything. `KeySchema` turns numbers into sort keys. The functions write the conditions that keep
-values exact.
-"""
+"""The requests, made by pure functions from plain values, with the conditions that keep values exact."""
 
 from .counters import (
     BORN,

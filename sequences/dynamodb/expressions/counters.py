@@ -1,20 +1,17 @@
-"""Requests for counters: additions, and writes on the condition that the counter is unchanged.
-
-And for the queue of hosts at a scope, whose places are counted: take one, give it back.
-"""
+"""Requests for counters, and for the queue of hosts at a scope, whose places are counted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import marshal
-from .items import MARKER_EXPIRY, OLD_ITEM, expressed
-from .reads import REPORT_UNITS, Wire
+from .items import MARKER_EXPIRY, OLD_ITEM, expressed, returning
+from .reads import Wire
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterRow:
-    """What a write stores in a counter: the last value, the token of the write, and the time (seconds since 1970)."""
+    """What a write stores in a counter; `token` is the write's, `updated_at` is in seconds since 1970."""
 
     last_value: int
     token: str
@@ -88,14 +85,7 @@ def add_to_counter(
     values = {"amount": amount, "before_start": before_start, "room": room, "token": token, "now": now}
     if highest_seen is not None:
         values["highest_seen"] = highest_seen
-    return {
-        "TableName": table,
-        "Key": key,
-        **expressed(update, condition, values),
-        "ReturnValues": "UPDATED_NEW",
-        **OLD_ITEM,
-        **REPORT_UNITS,
-    }
+    return {**returning(table, key, expressed(update, condition, values), "UPDATED_NEW"), **OLD_ITEM}
 
 
 def with_tally(request: Wire, tally: Tally) -> dict[str, Any]:
@@ -126,9 +116,9 @@ def with_own_keys(advance: Wire, count: int, *, after: int) -> dict[str, Any]:
 def with_dates(advance: Wire, first: str, last: str) -> dict[str, Any]:
     """An advance for documents of these ISO dates, on the condition that no document is dated after the first."""
     document = {"date": last, "value": int(advance["ExpressionAttributeValues"][":last_value"]["N"])}
-    in_order = "(attribute_not_exists(#document) OR #document.#date <= :first)"
-    values, names = {"document": document, "first": first}, {"#document": LAST_DOCUMENT}
-    return _setting(advance, "#document = :document", values, names, condition=in_order)
+    names = {"#document": LAST_DOCUMENT, "#date": "date"}
+    in_order = _only_if(advance, "(attribute_not_exists(#document) OR #document.#date <= :first)", names)
+    return _setting(in_order, "#document = :document", {"document": document, "first": first})
 
 
 def while_open(advance: Wire, closing: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -136,20 +126,9 @@ def while_open(advance: Wire, closing: Mapping[str, Any] | None) -> dict[str, An
 
     `closing` is what it notes in the counter of a period that will be closed.
     """
-    still = f"{advance['ConditionExpression']} AND (attribute_not_exists(#closing) OR #closing.#since > :now)"
-    names = {**advance["ExpressionAttributeNames"], "#closing": CLOSING, "#since": "since"}
-    checked = {**advance, "ConditionExpression": still, "ExpressionAttributeNames": names}
-    return _setting(checked, "#closing = :closing", {"closing": dict(closing)}) if closing else checked
-
-
-def _setting(
-    request: Wire, update: str, values: Mapping[str, Any], names: Mapping[str, str] = {}, *, condition: str = ""
-) -> dict[str, Any]:
-    """The update, which sets more, and may have one more condition. Its own names keep their meaning."""
-    conditions = f"{request['ConditionExpression']} AND {condition}" if condition else ""
-    more = expressed(f"{request['UpdateExpression']}, {update}", conditions, values, names)
-    expressions = ("ExpressionAttributeNames", "ExpressionAttributeValues")
-    return {**request, **more, **{name: {**more[name], **request[name]} for name in expressions}}
+    names = {"#closing": CLOSING, "#since": "since"}
+    still = _only_if(advance, "(attribute_not_exists(#closing) OR #closing.#since > :now)", names)
+    return _setting(still, "#closing = :closing", {"closing": dict(closing)}) if closing else still
 
 
 def with_fewer_own_keys(change: Wire, count: int) -> dict[str, Any]:
@@ -164,13 +143,31 @@ def with_fewer_own_keys(change: Wire, count: int) -> dict[str, Any]:
 
 def with_lines(write: Wire, version: int) -> dict[str, Any]:
     """A write of a counter on the condition, too, that the lines of its scope have no later version."""
-    is_last = "(attribute_not_exists(#lines) OR #lines <= :lines)"
+    apart = {**write, "ConditionExpression": f"({write['ConditionExpression']})"}
+    is_last = _only_if(apart, "(attribute_not_exists(#lines) OR #lines <= :lines)", {"#lines": VERSION})
+    values = {**write.get("ExpressionAttributeValues", {}), ":lines": {"N": str(version)}}
+    return {**is_last, "ExpressionAttributeValues": values}
+
+
+def unless_gapless(request: Wire) -> dict[str, Any]:
+    """A write of a counter that a switch to a gapless strategy refuses."""
+    return _only_if(request, "attribute_not_exists(#gapless_after)", {"#gapless_after": GAPLESS_AFTER})
+
+
+def _only_if(request: Wire, condition: str, names: Mapping[str, str]) -> dict[str, Any]:
+    """The request on one more condition, whose :values it has."""
     return {
-        **write,
-        "ConditionExpression": f"({write['ConditionExpression']}) AND {is_last}",
-        "ExpressionAttributeNames": {**write["ExpressionAttributeNames"], "#lines": VERSION},
-        "ExpressionAttributeValues": {**write.get("ExpressionAttributeValues", {}), ":lines": {"N": str(version)}},
+        **request,
+        "ConditionExpression": f"{request['ConditionExpression']} AND {condition}",
+        "ExpressionAttributeNames": {**request["ExpressionAttributeNames"], **names},
     }
+
+
+def _setting(request: Wire, update: str, values: Mapping[str, Any], names: Mapping[str, str] = {}) -> dict[str, Any]:
+    """The update, which sets more. Its own names keep their meaning."""
+    more = expressed(f"{request['UpdateExpression']}, {update}", "", values, names)
+    expressions = ("ExpressionAttributeNames", "ExpressionAttributeValues")
+    return {**request, **more, **{name: {**more[name], **request[name]} for name in expressions}}
 
 
 def _still(seen: int | None) -> tuple[str, dict[str, Any]]:
@@ -219,15 +216,6 @@ def put_counter(
     }
 
 
-def unless_gapless(request: Wire) -> dict[str, Any]:
-    """A write of a counter that a switch to a gapless strategy refuses."""
-    return {
-        **request,
-        "ConditionExpression": f"{request['ConditionExpression']} AND attribute_not_exists(#gapless_after)",
-        "ExpressionAttributeNames": {**request["ExpressionAttributeNames"], "#gapless_after": GAPLESS_AFTER},
-    }
-
-
 def delete_counter(table: str, key: Wire) -> dict[str, Any]:
     """A `DeleteItem` on the condition that the counter exists and is not frozen."""
     condition = "attribute_exists(#last_value) AND attribute_not_exists(#frozen)"
@@ -241,13 +229,7 @@ LEFT = ("last_value", "left_at", "counted_in")
 def take_place(table: str, key: Wire, *, expires: int) -> dict[str, Any]:
     """An `UpdateItem` that takes the next place in the queue of hosts and returns the line, to expire at `expires`."""
     update, values = "SET #expires = :expires ADD #taken :one", {"one": 1, "expires": expires}
-    return {
-        "TableName": table,
-        "Key": key,
-        **expressed(update, "", values, {"#expires": MARKER_EXPIRY}),
-        "ReturnValues": "ALL_NEW",
-        **REPORT_UNITS,
-    }
+    return returning(table, key, expressed(update, "", values, {"#expires": MARKER_EXPIRY}))
 
 
 def give_place_back(table: str, key: Wire, *, place: int, left: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,10 +239,4 @@ def give_place_back(table: str, key: Wire, *, place: int, left: Mapping[str, Any
     """
     change = "".join(f", #{name} = :{name}" for name in left) or f" REMOVE {', '.join(f'#{name}' for name in LEFT)}"
     condition = "#taken >= :place AND (attribute_not_exists(#given_back) OR #given_back < :place)"
-    return {
-        "TableName": table,
-        "Key": key,
-        **expressed(f"SET #given_back = :place{change}", condition, {"place": place, **left}),
-        "ReturnValues": "ALL_NEW",
-        **REPORT_UNITS,
-    }
+    return returning(table, key, expressed(f"SET #given_back = :place{change}", condition, {"place": place, **left}))

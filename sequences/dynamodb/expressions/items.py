@@ -1,7 +1,4 @@
-"""Writes of items: conditional puts, transactions, and changes of an item with a version.
-
-A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common.
-"""
+"""Writes of items. A "put" is the inner dict that `PutItem` and an action of `TransactWriteItems` have in common."""
 
 import hashlib
 import re
@@ -68,28 +65,29 @@ def change_row(
     Those in `at_least` have these values or higher ones, those in `below` lower ones. Those in `if_missing` are set
     only where they are missing. A name with a dot is a member of a map.
     """
+    assert not {*sets, *if_missing} & {*removes}, "DynamoDB refuses to set and to remove the same attribute"
     alias, names = _aliases((*unchanged, *at_least, *below, *sets, *if_missing, *removes))
-    values = {
-        **{f":old_{n}": value for n, value in enumerate(unchanged.values()) if value is not None},
-        **{f":least_{n}": value for n, value in enumerate(at_least.values())},
-        **{f":below_{n}": value for n, value in enumerate(below.values())},
-        **{f":new_{n}": value for n, value in enumerate(sets.values())},
-        **{f":first_{n}": value for n, value in enumerate(if_missing.values())},
-    }
-    conditions = [
-        *_unchanged(alias, unchanged),
-        *(f"{alias[path]} >= :least_{n}" for n, path in enumerate(at_least)),
-        *(f"{alias[path]} < :below_{n}" for n, path in enumerate(below)),
-    ]
-    return {
-        "TableName": table,
-        "Key": key,
-        "UpdateExpression": _update(alias, sets, if_missing, removes),
-        **({"ConditionExpression": " AND ".join(conditions)} if conditions else {}),
-        "ExpressionAttributeNames": names,
-        **({"ExpressionAttributeValues": marshal(values)} if values else {}),
-        **OLD_ITEM,
-    }
+    values = dict[str, Any]()
+
+    def said(word: str, given: Mapping[str, Any], text: str) -> Iterator[str]:
+        for n, (path, value) in enumerate(given.items()):
+            if value is None and word == "old":
+                yield f"attribute_not_exists({alias[path]})"
+            else:
+                values[f":{word}_{n}"] = value
+                yield text.format(alias[path], f":{word}_{n}")
+
+    conditions = [*said("old", unchanged, "{} = {}"), *said("least", at_least, "{} >= {}")]
+    conditions += said("below", below, "{} < {}")
+    settings = [*said("new", sets, "{} = {}"), *said("first", if_missing, "{0} = if_not_exists({0}, {1})")]
+    update = f"SET {', '.join(settings)} " if settings else ""
+    update += f"REMOVE {', '.join(alias[path] for path in removes)}" if removes else ""
+    request = {"TableName": table, "Key": key, "UpdateExpression": update.strip(), "ExpressionAttributeNames": names}
+    if conditions:
+        request["ConditionExpression"] = " AND ".join(conditions)
+    if values:
+        request["ExpressionAttributeValues"] = marshal(values)
+    return {**request, **OLD_ITEM}
 
 
 def _aliases(paths: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -97,19 +95,6 @@ def _aliases(paths: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     alias = {path: ".".join(f"#{re.sub('[^A-Za-z0-9_]', '_', part)}" for part in path.split(".")) for path in paths}
     names = {short: part for path in alias for short, part in zip(alias[path].split("."), path.split("."), strict=True)}
     return alias, names
-
-
-def _unchanged(alias: Mapping[str, str], unchanged: Mapping[str, Any]) -> Iterator[str]:
-    for n, (path, value) in enumerate(unchanged.items()):
-        yield f"attribute_not_exists({alias[path]})" if value is None else f"{alias[path]} = :old_{n}"
-
-
-def _update(alias: Mapping[str, str], sets: Iterable[str], if_missing: Iterable[str], removes: Iterable[str]) -> str:
-    assert not {*sets, *if_missing} & {*removes}, "DynamoDB refuses to set and to remove the same attribute"
-    first = (f"{alias[path]} = if_not_exists({alias[path]}, :first_{n})" for n, path in enumerate(if_missing))
-    settings = ", ".join([*(f"{alias[path]} = :new_{n}" for n, path in enumerate(sets)), *first])
-    removals = ", ".join(alias[path] for path in removes)
-    return " ".join(filter(None, [settings and f"SET {settings}", removals and f"REMOVE {removals}"]))
 
 
 def marker_number(token: str) -> int:
@@ -127,6 +112,11 @@ def put_marker(schema: KeySchema, marker: Wire, *, now: int) -> dict[str, Any]:
         "ExpressionAttributeValues": {":now": {"N": str(now)}},
         **OLD_ITEM,
     }
+
+
+def returning(table: str, key: Wire, expressions: Wire, attributes: str = "ALL_NEW") -> dict[str, Any]:
+    """An `UpdateItem` that returns these attributes of the row, and reports its units."""
+    return {"TableName": table, "Key": key, **expressions, "ReturnValues": attributes, **REPORT_UNITS}
 
 
 def single_write(write: Wire) -> dict[str, Any]:
@@ -167,11 +157,4 @@ def update_version(
     removes = f" REMOVE {', '.join(f'#{name}' for name in removed)}" if removed else ""
     made = expressed(f"SET {', '.join(sets)}{removes}", condition, arguments)
     made["ExpressionAttributeValues"] |= {f":{name}": value for name, value in values.items()}
-    return {
-        "TableName": schema.table,
-        "Key": key,
-        **made,
-        "ReturnValues": "ALL_NEW",
-        **OLD_ITEM,
-        **REPORT_UNITS,
-    }
+    return {**returning(schema.table, key, made), **OLD_ITEM}

@@ -35,14 +35,9 @@ class KeySchema:
         return (self.partition_name, self.sort_name) if self.sort_name else (self.partition_name,)
 
     @property
-    def types(self) -> tuple[KeyType, ...]:
-        """The types of the key attributes."""
-        return (self.partition_type, self.sort_type)[: len(self.names)]
-
-    @property
     def keys(self) -> dict[str, KeyType]:
         """The types of the key attributes by their names, the partition key first."""
-        return dict(zip(self.names, self.types, strict=True))
+        return dict(zip(self.names, (self.partition_type, self.sort_type), strict=False))
 
     def require(self, keys: Mapping[str, str], alias: str) -> None:
         """Raise StorageRefused for a table that has other keys than this sequence needs."""

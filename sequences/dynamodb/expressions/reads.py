@@ -115,15 +115,9 @@ def beginning(query: Wire, text: str) -> dict[str, Any]:
     names = query["ExpressionAttributeNames"]
     sort = next(alias for alias in names if alias.startswith("#1_"))
     last = text + "\U0010ffff"  # no text has this character
-    return {
-        **query,
-        "KeyConditionExpression": f"{query['KeyConditionExpression']} AND {sort} BETWEEN :begin AND :last",
-        "ExpressionAttributeValues": {
-            **query["ExpressionAttributeValues"],
-            ":begin": {"S": text},
-            ":last": {"S": last},
-        },
-    }
+    condition = f"{query['KeyConditionExpression']} AND {sort} BETWEEN :begin AND :last"
+    values = {**query["ExpressionAttributeValues"], ":begin": {"S": text}, ":last": {"S": last}}
+    return {**query, "KeyConditionExpression": condition, "ExpressionAttributeValues": values}
 
 
 def _numbered(names: Iterable[str]) -> dict[str, str]:

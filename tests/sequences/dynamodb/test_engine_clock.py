@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sequences import dynamodb, put_next
-from sequences.dynamodb import engine_clock
+from sequences.dynamodb import client
 from sequences.exceptions import StorageError
 from tests.sequences.support import Impostor, handled, make, stored
 
@@ -28,8 +28,8 @@ class Times:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.true, self.wall_off, self.monotonic = NOW, 0.0, 100.0
         times = SimpleNamespace(time=lambda: self.true + self.wall_off, monotonic=lambda: self.monotonic)
-        monkeypatch.setattr(engine_clock, "time", times)
-        self.clock = engine_clock.EngineClock()
+        monkeypatch.setattr(client, "time", times)
+        self.clock = client.EngineClock()
 
     def passes(self, seconds: float, *, suspended: bool = False) -> None:
         """Let time pass. The monotonic clock stands still while the machine is suspended."""
@@ -144,15 +144,15 @@ def test_a_slow_witness(times: Times) -> None:
 @example("Fri, 15 Jan 2027 08:00:00 -0000")
 def test_a_damaged_date(date: str) -> None:
     """Whatever a Date has become, no error comes of it, and alone it does not move the clock by more than a step."""
-    clock = engine_clock.EngineClock()
+    clock = client.EngineClock()
     before = time.time()
     clock.set(date)
-    assert abs(clock.now() - before) < engine_clock.MOST_STEP + 5
+    assert abs(clock.now() - before) < client.MOST_STEP + 5
     clock.set(RIGHT)
     clock.set(RIGHT)
     right = clock.now()
     clock.set(date)
-    assert abs(clock.now() - right) <= engine_clock.MOST_STEP + 5
+    assert abs(clock.now() - right) <= client.MOST_STEP + 5
 
 
 def mutated(text: str, cuts: list[tuple[int, int, str]]) -> str:

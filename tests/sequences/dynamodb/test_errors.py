@@ -25,9 +25,9 @@ import sequences
 from sequences import dynamodb, exceptions, get_last_value, get_next_value, put_next
 from sequences.changes import advance
 from sequences.commit.retries import is_retryable, is_throttled
-from sequences.dynamodb import ERROR_FATES, Fate, translate_errors
+from sequences.dynamodb import translate_errors
+from sequences.dynamodb.errors import ERRORS
 from sequences.exceptions import (
-    AccessRefused,
     NotConfigured,
     NotWritten,
     OutcomeUnknown,
@@ -45,15 +45,6 @@ from tests.sequences.support import Impostor, handled, stored
 ROOT = Path(sequences.__file__).parent.parent
 CERTAIN = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
 """The client errors of botocore that come before anything was sent."""
-KINDS: dict[Fate, type[SequenceError]] = {
-    Fate.CANCELLED: WriteCancelled,
-    Fate.NOT_WRITTEN: NotWritten,
-    Fate.THROTTLED: Throttled,
-    Fate.UNKNOWN: OutcomeUnknown,
-    Fate.REFUSED: StorageRefused,
-    Fate.TABLE_MISSING: TableMissing,
-    Fate.ACCESS_REFUSED: AccessRefused,
-}
 
 
 @cache
@@ -111,29 +102,29 @@ class TestTheModel:
         """The operations that the code is known to call are found in it."""
         assert {"PutItem", "UpdateItem", "TransactWriteItems", "Query", "GetItem"} <= set(operations_in_use())
 
-    def test_every_named_error_has_a_fate(self) -> None:
+    def test_every_named_error_is_in_the_table(self) -> None:
         """The table holds every error that botocore's model names for an operation in use."""
         missing = {
             (name, shape.error_code)
             for name, operation in operations_in_use().items()
             for shape in operation.error_shapes
-            if shape.error_code not in ERROR_FATES
+            if shape.error_code not in ERRORS
         }
         assert missing == set()
 
-    @pytest.mark.parametrize("code", sorted(ERROR_FATES))
-    def test_every_fate_is_told(self, code: str) -> None:
-        """Each error of the table becomes the error of its fate, names the operation, and is chained."""
+    @pytest.mark.parametrize("code", sorted(ERRORS))
+    def test_every_error_of_the_table(self, code: str) -> None:
+        """Each error of the table becomes ours, names the operation, and is chained."""
         foreign = answered(code)
         ours = translated(foreign)
-        assert type(ours) is KINDS[ERROR_FATES[code]]
+        assert type(ours) is ERRORS[code]
         assert ours.__cause__ is foreign
         assert "put_item" in str(ours)
         assert "said" in str(ours)
 
     def test_what_is_ambiguous(self) -> None:
         """Of the named errors, these leave it open whether the write is stored."""
-        ambiguous = {code for code, fate in ERROR_FATES.items() if fate is Fate.UNKNOWN}
+        ambiguous = {code for code, kind in ERRORS.items() if kind is OutcomeUnknown}
         assert ambiguous == {
             "InternalFailure",
             "InternalServerError",

@@ -45,7 +45,7 @@ def test_the_time_of_a_budget(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=clock))
     budget = Budget(seconds=2.0, began=clock.now)
     clock.now += 1.5
-    budget.check()
+    budget.take()
     clock.now += 0.5
     with pytest.raises(BudgetSpent):
-        budget.check()
+        budget.take()

@@ -17,7 +17,7 @@ from botocore.exceptions import NoCredentialsError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequences.dynamodb.signing import DayKeyAuth, with_day_key
+from sequences.dynamodb.lean import DayKeyAuth, with_day_key
 
 texts = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)
 values = st.text(st.sampled_from("a B\t/=;,"), max_size=12)

@@ -194,7 +194,7 @@ class TestExpiry:
 
     def test_no_more(self, sent: mock.Mock) -> None:
         """Items that are kept expire by no attribute."""
-        tables.keep_items("tickets", "old")
+        tables.set_expiry("tickets", "old", enabled=False)
         wanted = {"Enabled": False, "AttributeName": "old"}
         change = {"TableName": "tickets", "TimeToLiveSpecification": wanted}
         sent.assert_called_once_with("update_time_to_live", change, client="default")
