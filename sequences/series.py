@@ -20,11 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .changes.apply import Planner, apply_change
+from .changes.apply import ChangeNote, ChangeRequest, Plan, Planner, apply_change
 from .changes.arguments import check_whole
 from .changes.line_checks import check_lines
 from .changes.lines import Build, NewLines, book_of
-from .changes.plans import ChangeNote, ChangeRequest, Plan
 from .exceptions import InvalidChange
 from .registry import strategies
 from .rows.lines import Line, Lines
@@ -117,7 +116,7 @@ def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: 
     _check_name(name)
 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-        return Plan(before=seen.last, after=seen.last, actions=(book.rows.named(scope, name),))
+        return Plan.in_place(seen, book.rows.named(scope, name))
 
     return _apply(book, sequence, scope, ChangeRequest(KIND, by, reason, dry_run), plan)
 
@@ -162,7 +161,7 @@ def _changed(
         check_lines(new)
         look(new)
         is_same = new.lines.lines == new.before.lines
-        return Plan(before=seen.last, after=seen.last, actions=() if is_same else new.actions(note))
+        return Plan.in_place(seen) if is_same else Plan.in_place(seen, *new.actions(note))
 
     return _apply(book, sequence, scope, request, plan)
 

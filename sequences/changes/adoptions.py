@@ -28,12 +28,11 @@ from ..rows.soundness import Verdict
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
-from .apply import write
+from .apply import ChangeNote, ChangeRequest, Plan, write
 from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
 from .freezes import closed, thawed
 from .gapless import opened
 from .moves import moved_to
-from .plans import ChangeNote, ChangeRequest, Plan
 
 CLOSED = "moved by adopt: "
 """How the reason begins for which a scope is frozen in the place where it was counted before."""
@@ -171,7 +170,7 @@ def _open(present: Strategy, scope: Scope, request: ChangeRequest) -> None:
 
     def plan(note: ChangeNote) -> Plan:
         seen = ScopeSnapshot(present, scope, deadline.read)
-        return opened(False, seen, note) if GAPLESS_AFTER in seen.row else Plan(before=seen.last, after=seen.last)
+        return opened(False, seen, note) if GAPLESS_AFTER in seen.row else Plan.in_place(seen)
 
     write(present, scope, request, plan, deadline)
 
@@ -244,6 +243,6 @@ def _stored(present: Strategy, request: ChangeRequest, *, here: bool) -> Change:
     def plan(note: ChangeNote) -> Plan:
         rows, now = present.rules.read(deadline.read), present.rules.now()
         actions = tuple(row.write(now, note.token, here=here) for row in rows if here or row.rules != now)
-        return Plan(before=None, after=None, actions=actions)
+        return Plan(actions=actions)
 
     return write(present, None, request, plan, deadline)[0]

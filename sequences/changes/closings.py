@@ -18,10 +18,9 @@ from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, scope_text
-from .apply import apply_to_all, write
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_to_all, write
 from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
 from .freezes import frozen_counter, thawed
-from .plans import Action, ChangeNote, ChangeRequest, Plan
 
 ABOUT = ("by", "at", "reason", "since", "open")
 
@@ -111,14 +110,14 @@ def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any)
         said.clear()
         said.update(change(before, note))
         if said == before:
-            return Plan(before=None, after=None)
+            return Plan()
         action = expressions.change_row(
             *closings.place(period),
             unchanged={"token": row.get("token")},
             sets={**said, "token": note.token},
             removes=[name for name in before if name not in said],
         )
-        return Plan(before=None, after=None, actions=(action,))
+        return Plan(actions=(action,))
 
     write(strategy, Dated.of(None, period), request, plan, deadline)
     return said
@@ -144,13 +143,13 @@ def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mappin
 def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which a counter is closed, at once or from a moment on."""
     if seen.state.frozen and (CLOSED in seen.state.frozen or since):
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     if since:
         stays = (seen.state.closing or {}).get("since") == since
-        return Plan(before=seen.last, after=seen.last, actions=() if stays else (_closing_counter(seen, about),))
+        return Plan.in_place(seen) if stays else Plan.in_place(seen, _closing_counter(seen, about))
     frozen = {**note.about, CLOSED: True}
     action = _closed_too(seen, frozen) if seen.state.frozen else frozen_counter(seen, note, frozen)
-    return Plan(before=seen.last, after=seen.last, actions=(action,))
+    return Plan.in_place(seen, action)
 
 
 def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
@@ -172,6 +171,6 @@ def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     if seen.state.frozen and CLOSED in seen.state.frozen:
         return thawed(seen, note)
     if not seen.state.closing:
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     action = seen.change(unchanged={CLOSING: seen.state.closing}, sets={"thawed": note.token}, removes=[CLOSING])
-    return Plan(before=seen.last, after=seen.last, actions=(action,))
+    return Plan.in_place(seen, action)

@@ -13,20 +13,14 @@ from ..rows.closings import CLOSED
 from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change
-from .apply import apply_change, apply_to_all
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EveryScope, Scopes, counted_in, scopes_of
-from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
+from .voids import thawed_row, void_rows
 
 
 @overload
 def freeze(
-    sequence: str,
-    *,
-    scope: str | None = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: str | None = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change: ...
 
 
@@ -37,13 +31,7 @@ def freeze(
 
 
 def freeze(
-    sequence: str,
-    *,
-    scope: Scopes = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: Scopes = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change | list[Change]:
     """Refuse every write in a scope from now on (SequenceFrozen), in every process, until `thaw`. Reads go on.
 
@@ -74,13 +62,7 @@ def _frozen_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
 
 @overload
 def thaw(
-    sequence: str,
-    *,
-    scope: str | None = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: str | None = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change: ...
 
 
@@ -91,13 +73,7 @@ def thaw(
 
 
 def thaw(
-    sequence: str,
-    *,
-    scope: Scopes = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: Scopes = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change | list[Change]:
     """Let a frozen scope go on.
 
@@ -121,7 +97,7 @@ def _thawed_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
 
 def _thawed_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     stays = not seen.frozen or CLOSED in seen.frozen
-    return Plan(before=seen.last, after=seen.last) if stays else thawed(seen, note)
+    return Plan.in_place(seen) if stays else thawed(seen, note)
 
 
 def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
@@ -133,7 +109,7 @@ def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         if last > seen.numbers.maximum:
             raise seen.numbers.exhausted()
         return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
-    return Plan(before=seen.last, after=seen.last, actions=(frozen_counter(seen, note, note.about),))
+    return Plan.in_place(seen, frozen_counter(seen, note, note.about))
 
 
 def closed(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
@@ -179,7 +155,7 @@ def thawed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     actions = (*_thawed_counter(seen, note), *thawed_row(seen))
     if not actions:
         raise InvalidChange(f"The sequence {seen.strategy.alias!r}, scope {seen.scope!r}, is not frozen.")
-    return Plan(before=seen.last, after=seen.last, actions=actions)
+    return Plan.in_place(seen, *actions)
 
 
 def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
@@ -192,7 +168,7 @@ def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
             sets={
                 **({} if known is None else {"highest": known}),
                 "thawed": note.token,
-                **written(note),
+                **note.in_counter,
             },
             removes=[*ended, *(["highest"] if known is None else [])],
         )

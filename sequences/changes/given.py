@@ -20,9 +20,9 @@ from ..services.arguments import check_scope
 from ..strategies.base import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Scope
-from .apply import apply_change
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
 from .moves import counter_to
-from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
+from .voids import void_row
 
 MOST_SHOWN = 10
 
@@ -139,7 +139,7 @@ def _planned(
     last = seen.numbers.before_start if seen.last is None else seen.last
     first[:] = []
     if highest <= last:
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     following = seen.numbers.following(last)
     first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
     actions = [given[value].put(strategy) for value in first]

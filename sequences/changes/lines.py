@@ -19,7 +19,7 @@ from ..strategies import Strategy
 from ..strategies.lines import ScopeLines
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Dated, Scope, parted
-from .plans import Action, ChangeNote
+from .apply import Action, ChangeNote
 
 Build = Callable[[Lines], Sequence[Line]]
 """Makes the lines after a change of those before it. Raises InvalidChange."""

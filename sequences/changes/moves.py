@@ -18,9 +18,9 @@ from ..rows.tallies import ALWAYS, known_from_start
 from ..services.arguments import check_scope
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, Scope
-from .apply import apply_change
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
 from .arguments import Scopes, check_whole, counted_in, scopes_of
-from .plans import Action, ChangeNote, ChangeRequest, Plan, void_rows, written
+from .voids import void_rows
 
 
 def advance(
@@ -173,7 +173,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
             **({SINCE: ALWAYS} if _is_tallied(seen) else {}),
             **({CLOSING: closing} if closing else {}),
             CHANGED: note.token,
-            **written(note),
+            **note.in_counter,
             **more,
         },
         if_missing={BORN: note.token},
@@ -191,5 +191,5 @@ def passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which writers that count the items go on past the counter."""
     counted, stored = seen.state.last_value, seen.top if seen.counts(seen.top) else None
     if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))

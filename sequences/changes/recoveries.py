@@ -12,10 +12,9 @@ from ..rows.reading import pages
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
-from .apply import apply_to_all
+from .apply import ChangeNote, ChangeRequest, Plan, apply_to_all
 from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole, scopes_of
 from .moves import moved_to
-from .plans import ChangeNote, ChangeRequest, Plan
 
 ROWS_A_PAGE = 1000
 MARGIN = 100
@@ -73,12 +72,12 @@ def _recovered(margin: int, past: int | None, since: datetime | None, seen: Scop
     strategy, numbers = seen.strategy, seen.numbers
     told, lines = [] if past is None else [past], list(strategy.history.of(seen.scope))
     if since and any(line.kind == "recover" and line.at >= since for line in lines):
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope), *_moved_to(lines)]
     highest = numbers.reaching(max(evidence), numbers.before_start)
     if highest == numbers.before_start:
         seen.require_existing()
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     return moved_to(seen, highest + margin * numbers.step, note)
 
 

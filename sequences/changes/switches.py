@@ -38,10 +38,9 @@ from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from . import gapless
-from .apply import apply_change, write
+from .apply import ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
 from .moves import counter_to, passed
-from .plans import ChangeNote, ChangeRequest, Plan
 
 FOLLOWED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
 SWITCHED = (*FOLLOWED, *sorted(COUNT_ALIKE))
@@ -177,10 +176,10 @@ def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_stored()
     last, counted = seen.last, seen.state.last_value
     if last is None or (counted is not None and counted >= last):
-        return Plan(before=last, after=last)
+        return Plan.in_place(seen)
     none = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start}
     begins = none if counted is None else {}
-    return Plan(before=last, after=last, actions=(counter_to(seen, last, note, **begins),))
+    return Plan.in_place(seen, counter_to(seen, last, note, **begins))
 
 
 def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
@@ -200,7 +199,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
     def plan(note: ChangeNote) -> Plan:
         noted = switching.read(send)
         if noted.get("to") == to:
-            return Plan(before=None, after=None)
+            return Plan()
         action = expressions.change_row(
             strategy.history.schema.table,
             switching.key,
@@ -210,7 +209,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
         )
         both, now = tuple(FOLLOWED) if to else (), strategy.rules.now()
         kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
-        return Plan(before=None, after=None, actions=(action, *kept))
+        return Plan(actions=(action, *kept))
 
     change, is_new = write(strategy, None, request, plan, deadline)
     return [change] if is_new else []

@@ -1,8 +1,8 @@
-"""The change `void`: a number is withdrawn, and keeps its place."""
+"""The change `void`: a number is withdrawn, and keeps its place. And the void rows by which other changes are made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -15,9 +15,8 @@ from ..rows.layout import signed_void
 from ..signals import value_voided
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
-from .apply import apply_change
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
 from .arguments import check_whole, counted_in
-from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
 
 CLOCK_SECONDS = 2.0  # by so much two readings of the engine's clock may be wrong, which tells whole seconds
 
@@ -110,3 +109,34 @@ def _void_item(seen: ScopeSnapshot, key: Mapping[str, Any], note: ChangeNote) ->
     return expressions.change_row(
         seen.layout.schema.table, key, unchanged={**exists, "void": None}, sets={"void": note.about}
     )
+
+
+def void_rows(
+    seen: ScopeSnapshot, last: int, note: ChangeNote, frozen: Mapping[str, Any] | None = None
+) -> tuple[Action, ...]:
+    """Void rows under the next number of each kind of writer, and under `last`, where a scope is frozen."""
+    stored = seen.numbers.before_start if seen.top is None else seen.top
+    counted = stored if seen.state.last_value is None else seen.state.last_value
+    starts = {n for n in map(seen.numbers.following, (stored, counted)) if stored < n < last}
+    puts = [void_row(seen, n, note, until=last) for n in sorted(starts)]
+    puts.append(void_row(seen, last, note, **({"frozen": frozen} if frozen else {})))
+    return (*puts, *thawed_row(seen))
+
+
+def void_row(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> Action:
+    """A row without an item: it says that this value is void, and `more`."""
+    text = seen.strategy.naming.text_or_number(value, seen.scope)
+    place = seen.layout.written(seen.scope, value, note.token, text, own_key=False)
+    void = dynamodb.marshal({"void": {**note.about, **more}})
+    return expressions.put_if_absent(seen.layout.schema, {**void, **place})
+
+
+def thawed_row(seen: ScopeSnapshot) -> Iterable[Action]:
+    """Let the highest row freeze the scope no longer, if it does."""
+    if seen.frozen_row and seen.top is not None:
+        yield expressions.change_row(
+            seen.layout.schema.table,
+            seen.layout.key(seen.scope, seen.top),
+            unchanged={"void.frozen": seen.frozen_row},
+            removes=["void.frozen"],
+        )
