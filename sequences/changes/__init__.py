@@ -32,8 +32,7 @@ from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_whole
 from .closings import close, reopen
 from .freezes import freeze, thaw
 from .given import put_all_at, put_at
-from .moves import advance, seed
-from .recoveries import recover
+from .moves import advance, recover, seed
 from .switches import finish_switch, switch
 from .voids import void
 

@@ -17,7 +17,7 @@ from django.db import DEFAULT_DB_ALIAS
 
 from sequences import changes
 from sequences.changes import EVERY_SCOPE
-from sequences.changes.recoveries import MARGIN
+from sequences.changes.moves import MARGIN
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.fields import SequenceField
 from sequences.management.rows import FORMATS, Row, write_rows
