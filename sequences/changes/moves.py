@@ -263,11 +263,3 @@ def _is_tallied(seen: ScopeSnapshot) -> bool:
     """Whether the counter's tallies tell of all that was given, so that skipped values do not blur that."""
     known = known_from_start(seen.row, seen.numbers.before_start, seen.numbers.step)
     return known and (seen.state.last_value is not None or seen.last is None)
-
-
-def passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    """The plan after which writers that count the items go on past the counter."""
-    counted, stored = seen.state.last_value, seen.top if seen.counts(seen.top) else None
-    if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
-        return Plan.in_place(seen)
-    return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))

@@ -40,7 +40,8 @@ from ..types import Change
 from . import gapless
 from .apply import ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
-from .moves import counter_to, passed
+from .moves import counter_to
+from .voids import void_rows
 
 FOLLOWED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
 SWITCHED = (*FOLLOWED, *sorted(COUNT_ALIKE))
@@ -185,7 +186,10 @@ def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
 def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """Void rows lead past the numbers that the counter has handed out and no item carries."""
     seen.require_thawed()
-    return passed(seen, note)
+    counted, stored = seen.state.last_value, seen.top if seen.counts(seen.top) else None
+    if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
+        return Plan.in_place(seen)
+    return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))
 
 
 def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[Change]:
