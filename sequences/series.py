@@ -22,8 +22,7 @@ from dataclasses import replace
 
 from .changes.apply import ChangeNote, ChangeRequest, Plan, Planner, apply_change
 from .changes.arguments import check_whole
-from .changes.line_checks import check_lines
-from .changes.lines import Build, NewLines, book_of
+from .changes.lines import Build, NewLines, book_of, check_lines
 from .exceptions import InvalidChange
 from .registry import strategies
 from .rows.lines import Line, Lines
