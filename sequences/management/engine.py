@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.core.management.base import BaseCommand, CommandError
 
+from sequences.management.arguments import Options
 from sequences.ops.tables import create_tables
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def add_engine(parser: ArgumentParser) -> None:
     parser.set_defaults(skip_checks=True)
 
 
-def run_engine(command: BaseCommand, options: Mapping[str, Any]) -> None:
+def run_engine(command: BaseCommand, options: Options) -> None:
     """Start the embedded engine, make the tables, say how to reach it, and wait until it ends or for Ctrl-C.
 
     moto's server replaces an engine that is not installed, and says so. Raises SequenceError and CommandError.

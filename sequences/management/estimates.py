@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences.capabilities import strategy_classes
+from sequences.management.arguments import Options
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.ops.costs import PATTERNS
 from sequences.ops.estimate import Estimate, Traffic, estimate
@@ -17,9 +18,6 @@ from sequences.ops.prices import cost_of_units
 from sequences.ops.terminal import table
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-
-Options = Mapping[str, Any]
-
 
 CAPTION = "units and requests of a number at the peak, without lost races"
 

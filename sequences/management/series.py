@@ -12,13 +12,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sequences import series
 from sequences.formats.periods import KINDS
-from sequences.management.changes import login, told
+from sequences.management.arguments import Options, add_scope, login, one_scope
+from sequences.management.changes import told
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.management.scope_arguments import add_scope, one_scope
 from sequences.series import Line, Lines
 from sequences.types import scope_text
-
-Options = Mapping[str, Any]
 
 RULES: Mapping[str, Mapping[str, Any]] = {
     "number_format": {"help": "how numbers are written, as B7-{value:05d}"},

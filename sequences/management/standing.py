@@ -10,15 +10,15 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from sequences.changes.arguments import counted_in
+from sequences.management.arguments import Options, add_prefix, add_scope, one_scope
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit.results import AuditResult
 from sequences.ops.costs import cost_of_thousand
 from sequences.ops.doctor import Verdict, diagnose
 from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
-from sequences.services.arguments import check_scope
 from sequences.strategies import Strategy
 from sequences.types import Counter, named_scope, parted, scope_text
 
@@ -29,8 +29,6 @@ INNER = ("failure", "hand")
 """Of a finding, what is no column."""
 
 SCOPES_EXAMINED = 100
-
-Options = Mapping[str, Any]
 
 
 def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
@@ -45,7 +43,11 @@ def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
     """A row for each scope of a sequence, or for the one that is named."""
     strategy = strategies[options["alias"]]
     audit = last_audit(strategy)
-    counters = _counters(strategy, options) if options["scope"] is None else iter([[_named(strategy, options)]])
+    if options["scope"] is None:
+        counters = _counters(strategy, options)
+    else:
+        named = counted_in(strategy.alias, one_scope(options), options["period"])
+        counters = iter([[strategy.scopes.one(parted(named))]])
     for page in counters:
         yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, page))
 
@@ -85,14 +87,6 @@ def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
         yield counters
         if cursor is None:
             return
-
-
-def _named(strategy: Strategy, options: Options) -> Counter:
-    """The scope that is named. Raises InvalidScope and InvalidPeriod."""
-    named = named_scope(options["scope"])
-    check_scope(named)
-    naming = strategies.of(strategy.alias, named, period=options["period"]).naming
-    return strategy.scopes.one(parted(naming.dated(named, None, options["period"])[0]))
 
 
 def _row(
