@@ -29,7 +29,7 @@ from .rows.lines import Line, Lines
 from .services.arguments import check_scope, has_controls
 from .strategies.lines import ScopeLines
 from .strategies.snapshot import ScopeSnapshot
-from .types import Change, Dated, Scope
+from .types import Change, Dated
 
 __all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "name_scope", "page", "preview"]
 
@@ -168,14 +168,10 @@ def _changed(
 def _apply(book: ScopeLines, sequence: str, scope: str | None, request: ChangeRequest, plan: Planner) -> Change:
     """Make a change of the row of a scope, which this process reads anew then."""
     try:
-        return apply_change(sequence, _counted(sequence, scope), request, plan)
+        check_scope(scope)
+        strategy = strategies.of(sequence, scope)
+        period = strategy.config.period  # the scope may be one that the FORMAT of the settings does not take
+        counted = Dated.of(scope, period.name(period.date_of(None, strategy.wall())))
+        return apply_change(sequence, counted, request, plan)
     finally:
         book.read_again(scope)
-
-
-def _counted(sequence: str, scope: str | None) -> Scope:
-    """The scope in the period of today, also one that the FORMAT of the settings does not take."""
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope)
-    period = strategy.config.period
-    return Dated.of(scope, period.name(period.date_of(None, strategy.wall())))

@@ -17,7 +17,7 @@ from ..rows.lines import check_period
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change, Counter, Dated, scope_text
+from ..types import Change, Dated, scope_text
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_to_all, write
 from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
 from .freezes import frozen_counter, thawed
@@ -43,9 +43,9 @@ def close(
     strategy = _closable(sequence, period)
     request = ChangeRequest("close", by, reason, dry_run)
     since = 0 if at is None else _moment(strategy, at)
-    noted = partial(_closing, since)
-    about = _noted(strategy, period, request, noted)
-    open_ones = (counter.counted_in for counter in strategy.scopes.counters(period) if not _is_closed(counter))
+    about = _noted(strategy, period, request, partial(_closing, since))
+    counters = strategy.scopes.counters(period)
+    open_ones = (counter.counted_in for counter in counters if not (counter.frozen or "").startswith(CLOSED))
     return apply_to_all(sequence, open_ones, request, partial(_closed, since, about))
 
 
@@ -59,7 +59,7 @@ def reopen(
     strategy = _closable(sequence, period)
     request = ChangeRequest("reopen", by, reason, dry_run)
     if isinstance(scope, EveryScope):
-        _noted(strategy, period, request, _no_closing)
+        _noted(strategy, period, request, lambda before, note: {})
         return apply_to_all(sequence, strategy.scopes.every(period), request, _opened)
     _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
     return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
@@ -91,10 +91,6 @@ def _moment(strategy: Strategy, at: datetime) -> int:
     if at.timestamp() <= strategy.wall():
         raise InvalidChange(f"at is {at}, which is past: leave it out to close the period at once.")
     return int(at.timestamp())
-
-
-def _is_closed(counter: Counter) -> bool:
-    return (counter.frozen or "").startswith(CLOSED)
 
 
 def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any) -> Mapping[str, Any]:
@@ -132,10 +128,6 @@ def _closing(since: int, before: Mapping[str, Any], note: ChangeNote) -> Mapping
     return {**note.about, **({"at": moment} if since else {}), "since": since}
 
 
-def _no_closing(before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
-    return {}
-
-
 def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
     return {**before, "open": sorted({*before.get("open", ()), scope})} if before else {}
 
@@ -148,8 +140,9 @@ def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: Cha
         stays = (seen.state.closing or {}).get("since") == since
         return Plan.in_place(seen) if stays else Plan.in_place(seen, _closing_counter(seen, about))
     frozen = {**note.about, CLOSED: True}
-    action = _closed_too(seen, frozen) if seen.state.frozen else frozen_counter(seen, note, frozen)
-    return Plan.in_place(seen, action)
+    if before := seen.state.frozen:  # by `freeze`: no thaw may open it now
+        return Plan.in_place(seen, seen.change(unchanged={"frozen": before}, sets={"frozen": {**before, **frozen}}))
+    return Plan.in_place(seen, frozen_counter(seen, note, frozen))
 
 
 def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
@@ -158,12 +151,6 @@ def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
         unchanged={CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")},
         sets={CLOSING: {name: about[name] for name in ("by", "at", "reason", "since")}},
     )
-
-
-def _closed_too(seen: ScopeSnapshot, frozen: Mapping[str, Any]) -> Action:
-    """Let a counter that is frozen already be closed, so that no thaw opens it."""
-    before = seen.state.frozen or {}
-    return seen.change(unchanged={"frozen": before}, sets={"frozen": {**before, **frozen}})
 
 
 def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
