@@ -15,8 +15,6 @@ A change costs as much as other guarded changes, and one query for every hundred
 compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

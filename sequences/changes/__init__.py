@@ -22,8 +22,6 @@ InvalidChange, InvalidSequence, InvalidScope, ScopeNotFound, SequenceContention 
 StorageRefused, and TableMissing if `manage.py create_tables` has not made the table of the history yet.
 """
 
-from __future__ import annotations
-
 from ..registry import strategies
 from ..services.arguments import check_scope
 from ..types import Change, begins

@@ -9,8 +9,6 @@ the present one past its last value. Where they are counted in the same place, t
 stopped before. Costs, and errors besides those named, are as in `changes`, for each scope; one more change at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

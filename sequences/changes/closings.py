@@ -1,7 +1,5 @@
 """The changes `close` and `reopen`: the books of a period are closed over every scope, those without a number too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial

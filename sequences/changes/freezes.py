@@ -1,7 +1,5 @@
 """The changes `freeze` and `thaw`: every write in a scope is refused, until it goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, overload
 

@@ -11,8 +11,6 @@ A line in the history then explains each number that is missing up to 202; above
 opens the counter, and its line says up to which number the sequence is gapless.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ They must be right, in order, no lower than before, and apart from all other tex
 are written one after another, so that each is compared with what is stored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial

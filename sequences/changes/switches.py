@@ -19,8 +19,6 @@ this module. Costs, and errors besides those named, are as in `changes`; a switc
 looks at each scope twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The change `void`: a number is withdrawn, and keeps its place. And the void rows by which other changes are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial

@@ -1,7 +1,5 @@
 """The arguments that several commands have: the scopes that they name, and who runs them."""
 
-from __future__ import annotations
-
 import getpass
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`manage.py sequences advance` and its like: the arguments of guarded changes, and the words for what they did."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence

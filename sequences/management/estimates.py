@@ -1,7 +1,5 @@
 """`manage.py sequences estimate`: what strategies do under some traffic."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace

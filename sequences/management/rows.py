@@ -1,7 +1,5 @@
 """How the commands that read write their rows: as text, JSON, or a line of JSON for each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime

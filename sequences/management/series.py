@@ -1,7 +1,5 @@
 """`manage.py sequences series`: the rules of single scopes, listed, made and changed."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from datetime import date

@@ -1,7 +1,5 @@
 """`manage.py sequences list`, `show`, `register` and `doctor`: the scopes, and whether the tables are sound."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass

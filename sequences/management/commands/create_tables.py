@@ -1,7 +1,5 @@
 """`manage.py create_tables` creates the tables that the configured sequences need."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py number_rows` gives rows what they lack: numbers after a crash, and texts that are newer than the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

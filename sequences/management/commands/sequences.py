@@ -1,7 +1,5 @@
 """`manage.py sequences`: how sequences stand, audits, guarded changes, estimates, and tables of what there is."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Callable
 from functools import partial
