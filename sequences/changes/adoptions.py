@@ -29,7 +29,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
 from .apply import Action, ChangeNote, ChangeRequest, Plan, write
 from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
-from .freezes import closed, thawed
+from .freezes import frozen, thawed
 from .gapless import opened
 from .moves import moved_to
 
@@ -186,8 +186,7 @@ class _Adoption:
         where = _place if self.former.counter else _items
         if where(self.former) == where(self.present) or _is_closed(there):
             return ()
-        there.require_thawed()
-        return closed(there, replace(note, reason=f"{CLOSED}{note.reason}"))
+        return frozen(there, replace(note, reason=f"{CLOSED}{note.reason}"), exactly=True).actions
 
     def open_counters(self, scope: Any, period: str | None) -> None:
         """Open counters that a switch may have closed to the present strategy, as far as they are listed."""

@@ -49,13 +49,13 @@ def freeze(
 
 def _frozen_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_existing()
-    return _frozen(seen, note)
+    return frozen(seen, note)
 
 
 def _frozen_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     if seen.frozen:
         return Plan(before=seen.last, after=seen.last, stands=seen.frozen)
-    return _frozen(seen, note)
+    return frozen(seen, note)
 
 
 @overload
@@ -98,32 +98,21 @@ def _thawed_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     return Plan.in_place(seen) if stays else thawed(seen, note)
 
 
-def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    """The plan after which every write in the scope raises SequenceFrozen. Raises that if it is frozen already."""
+def frozen(seen: ScopeSnapshot, note: ChangeNote, *, exactly: bool = False) -> Plan:
+    """The plan after which every write in the scope raises SequenceFrozen, at `exactly` the last value of this look or
+    where a busy counter is by then. Raises that if it is frozen already."""
     seen.require_thawed()
-    if seen.by_rows:
-        _require_one_region(seen)
-        last = seen.numbers.following(seen.numbers.before_start if seen.last is None else seen.last)
-        if last > seen.numbers.maximum:
-            raise seen.numbers.exhausted()
-        return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
-    return Plan.in_place(seen, frozen_counter(seen, note, note.about))
-
-
-def closed(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
-    """The actions that freeze the scope at exactly the last value of this look, for good."""
-    if seen.by_rows:
-        return _frozen(seen, note).actions
-    return (frozen_counter(seen, note, note.about, exactly=True),)
-
-
-def _require_one_region(seen: ScopeSnapshot) -> None:
-    """Raise OperationNotSupported if other Regions store rows above the one that would freeze the scope."""
-    if seen.numbers.others:
+    if not seen.by_rows:
+        return Plan.in_place(seen, frozen_counter(seen, note, note.about, exactly=exactly))
+    if seen.numbers.others:  # their rows would lie above the one that freezes the scope
         raise OperationNotSupported(
             f"{seen.strategy.alias!r} counts the items of several Regions, whose rows would hide a freeze: "
             "set HOME_REGION to a Region without writers in place of its STARTs."
         )
+    last = seen.numbers.following(seen.numbers.before_start if seen.last is None else seen.last)
+    if last > seen.numbers.maximum:
+        raise seen.numbers.exhausted()
+    return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
 
 
 def frozen_counter(seen: ScopeSnapshot, note: ChangeNote, about: Mapping[str, Any], *, exactly: bool = False) -> Action:
