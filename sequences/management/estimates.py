@@ -65,27 +65,23 @@ def _estimates(options: Options) -> Iterator[Row]:
             estimate(strategy, one, block_size=option.get("block_size"))
             for one in (traffic, replace(traffic, tokens=True))
         )
-        yield _estimated(found, with_tokens)
-
-
-def _estimated(found: Estimate, with_tokens: Estimate) -> Row:
-    return {
-        "strategy": found.strategy,
-        "write_units": round(found.units.write, 4),
-        "read_units": round(found.units.read, 4),
-        "requests": round(found.units.requests, 4),
-        "group": round(found.group, 2),
-        "wait_ms": None if found.wait_ms is None else round(found.wait_ms, 2),
-        "partition_units_per_second": round(found.partition_units, 1),
-        "partition": found.partition,
-        "ceiling_per_second": round(found.ceiling, 1),
-        "limit": found.limit,
-        "cost_of_million": _money_of_million(found),
-        "cost_of_million_with_tokens": _money_of_million(with_tokens),
-        "cost_of_month": _money(*found.month_units) if found.month_units else None,
-        "verdict": found.verdict,
-        "remedy": found.remedy or None,
-    }
+        yield {
+            "strategy": found.strategy,
+            "write_units": round(found.units.write, 4),
+            "read_units": round(found.units.read, 4),
+            "requests": round(found.units.requests, 4),
+            "group": round(found.group, 2),
+            "wait_ms": None if found.wait_ms is None else round(found.wait_ms, 2),
+            "partition_units_per_second": round(found.partition_units, 1),
+            "partition": found.partition,
+            "ceiling_per_second": round(found.ceiling, 1),
+            "limit": found.limit,
+            "cost_of_million": _money_of_million(found),
+            "cost_of_million_with_tokens": _money_of_million(with_tokens),
+            "cost_of_month": _money(*found.month_units) if found.month_units else None,
+            "verdict": found.verdict,
+            "remedy": found.remedy or None,
+        }
 
 
 def _money_of_million(found: Estimate) -> float:

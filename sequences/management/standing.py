@@ -14,7 +14,7 @@ from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.ops.audit.results import AuditResult
 from sequences.ops.costs import cost_of_thousand
 from sequences.ops.doctor import Verdict, diagnose
-from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
+from sequences.ops.overview import SCOPES_A_PAGE, ScopeFigures, last_audit, overview, scope_figures
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.strategies import Strategy
@@ -34,7 +34,9 @@ def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
     for figures in overview(list(configured())):
         if figures.trouble:
             problems.append(f"{figures.alias}: {figures.trouble}")
-        yield from _rows_of(figures)
+        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.has_more else "")
+        for scope in figures.scopes or (None,):  # one row without figures if no scope can be shown
+            yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 
 def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
@@ -66,13 +68,6 @@ def _examined(options: Options, problems: list[str]) -> Iterator[Row]:
     unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason
     problems += [f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()]
     return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
-
-
-def _rows_of(figures: Figures) -> Iterator[Row]:
-    """The rows of a sequence; one without figures if no scope of it can be shown."""
-    for scope in figures.scopes or (None,):
-        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.has_more else "")
-        yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 
 def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
@@ -165,7 +160,7 @@ class Reading:
     arguments: Callable[[ArgumentParser], object] = lambda parser: None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """What every one has, and what this one has."""
+        """The arguments of its own, and the format."""
         self.arguments(parser)
         parser.add_argument("--format", choices=FORMATS, default="text")
 
