@@ -160,22 +160,18 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
         check_whole("past", past)
     if since is not None:
         check_moment("since", since)
-    moment = (since or datetime.fromtimestamp(strategies[sequence].wall(), UTC)).isoformat()
+    strategy = strategies[sequence]
+    moment = (since or datetime.fromtimestamp(strategy.wall(), UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
     plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
-    made = apply_to_all(sequence, scopes_of(strategies[sequence], scope, period), request, plan, how_to_go_on=how)
+    made = apply_to_all(sequence, scopes_of(strategy, scope, period), request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
-        _take_tables(strategies[sequence], how)
+        try:
+            strategy.rules.restored(strategy.deadline())
+        except SequenceError as error:
+            error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
+            raise
     return made
-
-
-def _take_tables(strategy: Strategy, how_to_go_on: str) -> None:
-    """Let the sequence go on in restored tables."""
-    try:
-        strategy.rules.restored(strategy.deadline())
-    except SequenceError as error:
-        error.add_note(f"All scopes are recovered, but the sequence is refused still. {how_to_go_on}")
-        raise
 
 
 def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
