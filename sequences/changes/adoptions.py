@@ -217,14 +217,13 @@ class _Adoption:
 
 def _as_seen(seen: ScopeSnapshot) -> tuple[Action, ...]:
     """The check that a scope is still as it was seen, for a change that stores its line alone."""
-    as_it_was: Mapping[str, Any]
     if seen.counter:
-        place, as_it_was = (seen.counter.table, seen.counter.key(seen.scope)), {"last_value": seen.state.last_value}
+        check = seen.change(unchanged={"last_value": seen.state.last_value})
     else:
         assert seen.top is not None  # the scope has a last value
-        key, name = seen.layout.key(seen.scope, seen.top), seen.layout.schema.partition_name
-        place, as_it_was = (seen.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
-    check = expressions.change_row(*place, unchanged=as_it_was)
+        key, schema = seen.layout.key(seen.scope, seen.top), seen.layout.schema
+        exists = {schema.partition_name: dynamodb.unmarshal(key)[schema.partition_name]}
+        check = expressions.change_row(schema.table, key, unchanged=exists)
     del check["UpdateExpression"]
     return ({"ConditionCheck": check},)
 

@@ -123,11 +123,7 @@ def apply_to_all(
 
 
 def write(
-    strategy: Strategy,
-    scope: Scope,
-    request: ChangeRequest,
-    plan: Callable[[ChangeNote], Plan],
-    deadline: Deadline,
+    strategy: Strategy, scope: Scope, request: ChangeRequest, plan: Callable[[ChangeNote], Plan], deadline: Deadline
 ) -> tuple[Change, bool]:
     """The change, and whether it is new."""
     check_text("by", request.by, LONGEST_BY)

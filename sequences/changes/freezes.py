@@ -152,10 +152,6 @@ def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
         ended = ["frozen", CLOSING] if CLOSED in seen.state.frozen else ["frozen"]
         yield seen.change(
             unchanged={name: seen.row.get(name) for name in ("last_value", "token", "frozen")},
-            sets={
-                **({} if known is None else {"highest": known}),
-                "thawed": note.token,
-                **note.in_counter,
-            },
+            sets={**({} if known is None else {"highest": known}), "thawed": note.token, **note.in_counter},
             removes=[*ended, *(["highest"] if known is None else [])],
         )

@@ -18,14 +18,7 @@ from typing import Any
 
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import (
-    CHANGED,
-    GAPLESS_AFTER,
-    GAPLESS_UNTIL,
-    GIVEN_BACK,
-    OWN_KEYS,
-    OWN_KEYS_AFTER,
-)
+from ..dynamodb.expressions import CHANGED, GAPLESS_AFTER, GAPLESS_UNTIL, GIVEN_BACK, OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import OperationNotSupported
 from ..rows.layout import Send
 from ..rows.rules import COUNT_ALIKE

@@ -53,14 +53,18 @@ def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         found = "nothing yet" if seen.last is None else seen.last
         wanted = f"it must be a value of the sequence up to its last value, which is {found}"
         raise InvalidChange(f"value is {value!r}; {wanted}.")
-    row = seen.read(seen.layout.schema.table, key)
+    table, partition = seen.layout.schema.table, seen.layout.schema.partition_name
+    row = seen.read(table, key)
     if void := signed_void(row):
         return Plan(before=value, after=value, stands=void)
     if "void" in row:
         raise InvalidChange(f"The item of value {value} has an attribute 'void' of its own: withdraw it there.")
-    if not row:
+    if row:
+        as_it_was = {partition: dynamodb.unmarshal(key)[partition], "void": None}
+        action: Action = expressions.change_row(table, key, unchanged=as_it_was, sets={"void": note.about})
+    else:
         _require_handed_out(seen, value, note.at)
-    action = _void_item(seen, key, note) if row else void_row(seen, value, note)
+        action = void_row(seen, value, note)
     return Plan(before=value, after=value, actions=(action,))
 
 
@@ -72,17 +76,13 @@ def _require_handed_out(seen: ScopeSnapshot, value: int, now: datetime) -> None:
     if counted is None or value > counted:
         at = "which has no value yet" if counted is None else f"at {counted}"
         raise InvalidChange(f"{begin}, and the counter, {at}, has not handed it out: advance or seed it first.")
-    if not seen.strategy.ordered_across_processes and not _blocks_are_dropped(seen, now):
-        raise InvalidChange(
-            f"{begin} yet, and a process may hold it in its block: freeze the scope, wait "
-            f"{_seconds_to_follow(seen):g} s, void it, and thaw the scope."
-        )
-
-
-def _blocks_are_dropped(seen: ScopeSnapshot, now: datetime) -> bool:
-    """Whether the scope is frozen for so long that no process has a block of it any more."""
-    at = (seen.frozen or {}).get("at")
-    return at is not None and now - datetime.fromisoformat(at) >= timedelta(seconds=_seconds_to_follow(seen))
+    if not seen.strategy.ordered_across_processes:
+        frozen_at, seconds = (seen.frozen or {}).get("at"), _seconds_to_follow(seen)
+        if frozen_at is None or now - datetime.fromisoformat(frozen_at) < timedelta(seconds=seconds):
+            raise InvalidChange(
+                f"{begin} yet, and a process may hold it in its block: freeze the scope, wait {seconds:g} s, void it, "
+                "and thaw the scope."
+            )
 
 
 def _seconds_to_follow(seen: ScopeSnapshot) -> float:
@@ -99,14 +99,6 @@ def _key_of(seen: ScopeSnapshot, value: int) -> Mapping[str, Any]:
             f"The items of {seen.strategy.alias!r} have keys of their own: withdraw the item in your application."
         )
     return key
-
-
-def _void_item(seen: ScopeSnapshot, key: Mapping[str, Any], note: ChangeNote) -> Action:
-    partition = seen.layout.schema.partition_name
-    exists = {partition: dynamodb.unmarshal(key)[partition]}
-    return expressions.change_row(
-        seen.layout.schema.table, key, unchanged={**exists, "void": None}, sets={"void": note.about}
-    )
 
 
 def void_rows(
