@@ -10,13 +10,11 @@ void rows: the first one lies under the next number, where every writer must com
 While a switch is under way writers of both kinds count the items, so that void rows stop them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, write_once
 from ..dynamodb import expressions
@@ -74,7 +72,7 @@ class Plan:
     stands: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def in_place(cls, seen: ScopeSnapshot, *actions: Action) -> Plan:
+    def in_place(cls, seen: ScopeSnapshot, *actions: Action) -> Self:
         """The plan after which the last value is as before."""
         return cls(before=seen.last, after=seen.last, actions=actions)
 

@@ -1,13 +1,11 @@
 """Numbers that are given: an item is stored under a value that the caller names, and the sequence goes on above it."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
@@ -101,7 +99,7 @@ class _Given:
     @classmethod
     def of(
         cls, strategy: Strategy, scope: Scope, day: datetime.date | None, value: int, item: Mapping[str, Any]
-    ) -> _Given:
+    ) -> Self:
         """Check a value and its item. The token is the same for each repeat."""
         writer, layout = strategy.item_writer, strategy.layout
         request = writer.request(item, None, (), day)
