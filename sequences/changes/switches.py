@@ -118,17 +118,14 @@ def finish_switch(
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
     strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
-    send, changes = partial(read, client=strategy.config.client), []
+    send = partial(read, client=strategy.config.client)
     if gapless.moves_counters(strategy, "", send):
         return gapless.finished(strategy, scope, period, request)
     counter = _switchable(strategy, counter_table)
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.besides("STRATEGY", send):
-        if to == "TransactionalCounter":
-            changes = [
-                apply_change(sequence, each, request, _followed, counter=counter)
-                for each in scopes_of(strategy, scope, period)
-            ]
+        scopes = scopes_of(strategy, scope, period) if to == "TransactionalCounter" else ()
+        changes = [apply_change(sequence, each, request, _followed, counter=counter) for each in scopes]
     return [*changes, *_noted(strategy, None, request)]
 
 
