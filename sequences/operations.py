@@ -1,6 +1,7 @@
 """For migrations: put a sequence past the numbers that a column, a table or another sequence holds already."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core import mail
@@ -61,21 +62,15 @@ class SeedSequence(Operation):
         """Nothing: the models stay as they are."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if self.sql:
-            self._seed_by_sql(app_label, schema_editor.connection)
-        else:
-            self._seed_by_column(app_label, schema_editor.connection.alias, to_state)
-
-    def _seed_by_sql(self, app_label: str, connection: Any) -> None:
-        if router.allow_migrate(connection.alias, app_label) and not _is_test_database(connection):
+        connection = schema_editor.connection
+        put_past = partial(seed, self.sequence, by=f"migration of {app_label}", reason=self.describe())
+        if not self.sql:
+            model = to_state.apps.get_model(app_label, self.model_name)
+            if self.allow_migrate_model(connection.alias, model):
+                put_past(model._base_manager.using(connection.alias).all(), field=self.field_name, scope=self.scope)
+        elif router.allow_migrate(connection.alias, app_label) and not _is_test_database(connection):
             for scope, number in numbers_of_sql(connection, self.sql):
-                seed(self.sequence, number, scope=scope, by=_signer(app_label), reason=self.describe())
-
-    def _seed_by_column(self, app_label: str, using: str, state: Any) -> None:
-        model = state.apps.get_model(app_label, self.model_name)
-        if self.allow_migrate_model(using, model):
-            rows, by = model._base_manager.using(using).all(), _signer(app_label)
-            seed(self.sequence, rows, field=self.field_name, scope=self.scope, by=by, reason=self.describe())
+                put_past(number, scope=scope)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """Nothing: numbers that were handed out stay so."""
@@ -89,10 +84,6 @@ class SeedSequence(Operation):
     @property
     def migration_name_fragment(self) -> str:
         return f"seed_{self.sequence.lower().replace('-', '_')}"
-
-
-def _signer(app_label: str) -> str:
-    return f"migration of {app_label}"
 
 
 def _is_test_database(connection: Any) -> bool:

@@ -15,23 +15,19 @@ A change costs as much as other guarded changes, and one query for every hundred
 compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .changes.apply import Planner, apply_change
+from .changes.apply import ChangeNote, ChangeRequest, Plan, Planner, apply_change
 from .changes.arguments import check_whole
-from .changes.line_checks import check_lines
-from .changes.lines import Build, NewLines, book_of
-from .changes.plans import ChangeNote, ChangeRequest, Plan
+from .changes.lines import Build, NewLines, book_of, check_lines
 from .exceptions import InvalidChange
 from .registry import strategies
 from .rows.lines import Line, Lines
 from .services.arguments import check_scope, has_controls
 from .strategies.lines import ScopeLines
 from .strategies.snapshot import ScopeSnapshot
-from .types import Change, Dated, Scope
+from .types import Change, Dated
 
 __all__ = ["Line", "Lines", "add_line", "change_line", "create", "lines_of", "name_scope", "page", "preview"]
 
@@ -117,7 +113,7 @@ def name_scope(sequence: str, scope: str | None, name: str, *, by: str, reason: 
     _check_name(name)
 
     def plan(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-        return Plan(before=seen.last, after=seen.last, actions=(book.rows.named(scope, name),))
+        return Plan.in_place(seen, book.rows.named(scope, name))
 
     return _apply(book, sequence, scope, ChangeRequest(KIND, by, reason, dry_run), plan)
 
@@ -162,7 +158,7 @@ def _changed(
         check_lines(new)
         look(new)
         is_same = new.lines.lines == new.before.lines
-        return Plan(before=seen.last, after=seen.last, actions=() if is_same else new.actions(note))
+        return Plan.in_place(seen) if is_same else Plan.in_place(seen, *new.actions(note))
 
     return _apply(book, sequence, scope, request, plan)
 
@@ -170,14 +166,10 @@ def _changed(
 def _apply(book: ScopeLines, sequence: str, scope: str | None, request: ChangeRequest, plan: Planner) -> Change:
     """Make a change of the row of a scope, which this process reads anew then."""
     try:
-        return apply_change(sequence, _counted(sequence, scope), request, plan)
+        check_scope(scope)
+        strategy = strategies.of(sequence, scope)
+        period = strategy.config.period  # the scope may be one that the FORMAT of the settings does not take
+        counted = Dated.of(scope, period.name(period.date_of(None, strategy.wall())))
+        return apply_change(sequence, counted, request, plan)
     finally:
         book.read_again(scope)
-
-
-def _counted(sequence: str, scope: str | None) -> Scope:
-    """The scope in the period of today, also one that the FORMAT of the settings does not take."""
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope)
-    period = strategy.config.period
-    return Dated.of(scope, period.name(period.date_of(None, strategy.wall())))

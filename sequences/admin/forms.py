@@ -10,7 +10,7 @@ from django import forms
 
 from .. import changes
 from ..changes.arguments import LONGEST_REASON, counted_in
-from ..changes.recoveries import MARGIN
+from ..changes.moves import MARGIN
 from ..exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from ..rows.numbers import LARGEST
 from ..services.arguments import LONGEST_SCOPE, LONGEST_TOKEN, check_token

@@ -22,8 +22,6 @@ InvalidChange, InvalidSequence, InvalidScope, ScopeNotFound, SequenceContention 
 StorageRefused, and TableMissing if `manage.py create_tables` has not made the table of the history yet.
 """
 
-from __future__ import annotations
-
 from ..registry import strategies
 from ..services.arguments import check_scope
 from ..types import Change, begins
@@ -32,8 +30,7 @@ from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_whole
 from .closings import close, reopen
 from .freezes import freeze, thaw
 from .given import put_all_at, put_at
-from .moves import advance, seed
-from .recoveries import recover
+from .moves import advance, recover, seed
 from .switches import finish_switch, switch
 from .voids import void
 

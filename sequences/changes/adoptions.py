@@ -9,11 +9,9 @@ the present one past its last value. Where they are counted in the same place, t
 stopped before. Costs, and errors besides those named, are as in `changes`, for each scope; one more change at the end.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,17 +21,17 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import GAPLESS_AFTER
 from ..exceptions import InvalidSequence, OperationNotSupported, TableMissing
 from ..registry import configured, made_of, strategies
+from ..rows.layout import Send
 from ..rows.rules import RESTORED, RULES, Difference, Told
 from ..rows.soundness import Verdict
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
-from .apply import write
+from .apply import Action, ChangeNote, ChangeRequest, Plan, write
 from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
-from .freezes import closed, thawed
+from .freezes import frozen, thawed
 from .gapless import opened
 from .moves import moved_to
-from .plans import ChangeNote, ChangeRequest, Plan
 
 CLOSED = "moved by adopt: "
 """How the reason begins for which a scope is frozen in the place where it was counted before."""
@@ -77,22 +75,17 @@ def adopt(
         raise OperationNotSupported(f"{present.alias!r} is in a switch: finish that with its former settings.")
     here = all(one.key == RESTORED for one in found)
     if here and not copied:
-        raise _not_recovered(present.alias)
-    former = _former(present, row.rules)
-    scopes = _scopes(former, present, scope, period) if _counts_otherwise(former, present) else []
-    request = ChangeRequest("adopt", by, reason, dry_run)
-    taken = [_taken_over(former, present, each, request) for each in scopes]
-    for each in () if request.dry_run else _reopened(former, present, scope, period):
-        _open(present, each, request)
-    return [*taken, _stored(present, request, here=here)]
-
-
-def _not_recovered(alias: str) -> OperationNotSupported:
-    return OperationNotSupported(
-        f"A table of {alias!r} was restored or copied, and its settings are the same. Run `manage.py sequences recover "
-        f"{alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy for tests, add --copied "
-        "to this (copied=True)."
-    )
+        raise OperationNotSupported(
+            f"A table of {present.alias!r} was restored or copied, and its settings are the same. Run `manage.py "
+            f"sequences recover {present.alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy "
+            "for tests, add --copied to this (copied=True)."
+        )
+    adoption = _Adoption(_former(present, row.rules), present, ChangeRequest("adopt", by, reason, dry_run))
+    scopes = adoption.scopes(scope, period) if adoption.counts_otherwise() else []
+    taken = [adoption.take_over(each) for each in scopes]
+    if not dry_run:
+        adoption.open_counters(scope, period)
+    return [*taken, adoption.store_rules(here=here)]
 
 
 def _former(present: Strategy, rules: Told) -> Strategy:
@@ -129,121 +122,111 @@ def _items(strategy: Strategy) -> tuple[object, ...]:
     return strategy.schema, strategy.layout.template, strategy.layout.value_in
 
 
-def _counts_otherwise(former: Strategy, present: Strategy) -> bool:
-    """Whether scopes of before go on in another place, or their gaps must be explained; not in periods that begin."""
-    same_periods = former.naming.period.kind == present.naming.period.kind
-    return same_periods and (_place(former) != _place(present) or _may_miss_values(former, present))
+@dataclass(frozen=True)
+class _Adoption:
+    """One run: from the former settings to the present ones, as an operator asks for it."""
 
+    former: Strategy
+    present: Strategy
+    request: ChangeRequest
 
-def _may_miss_values(former: Strategy, present: Strategy) -> bool:
-    """Whether values of before may have no item where the present settings look."""
-    ranges = [(one.numbers.start, one.numbers.step) for one in (former, present)]
-    begins_gapless = present.gapless and not former.gapless
-    return begins_gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
+    def counts_otherwise(self) -> bool:
+        """Whether scopes of before go on in another place, or their gaps must be explained; not in new periods."""
+        same_periods = self.former.naming.period.kind == self.present.naming.period.kind
+        return same_periods and (_place(self.former) != _place(self.present) or self._may_miss_values())
 
+    def _may_miss_values(self) -> bool:
+        """Whether values of before may have no item where the present settings look."""
+        former, present = self.former, self.present
+        ranges = [(one.numbers.start, one.numbers.step) for one in (former, present)]
+        begins_gapless = present.gapless and not former.gapless
+        return begins_gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
 
-def _scopes(former: Strategy, present: Strategy, scope: Any, period: str | None) -> list[Scope]:
-    """The scopes that are named, or every scope of before."""
-    if isinstance(scope, list | tuple):
-        return [counted_in(present.alias, each, period) for each in scope]
-    if scope != EVERY_SCOPE:
-        return list(scopes_of(present, scope, period))
-    try:
-        return list(former.scopes.every())
-    except OperationNotSupported as error:
-        raise OperationNotSupported(f"{error} Then repeat this, or name every scope that it has.") from error
-    except TableMissing as error:
-        raise OperationNotSupported(
-            f"A table of its former settings is not there any more ({error}). Name every scope that it has: each goes "
-            "on above what the present tables hold. Then `recover` it before its first write, --past what is known."
-        ) from error
+    def scopes(self, scope: Any, period: str | None) -> list[Scope]:
+        """The scopes that are named, or every scope of before."""
+        if isinstance(scope, list | tuple):
+            return [counted_in(self.present.alias, each, period) for each in scope]
+        if scope != EVERY_SCOPE:
+            return list(scopes_of(self.present, scope, period))
+        try:
+            return list(self.former.scopes.every())
+        except OperationNotSupported as error:
+            raise OperationNotSupported(f"{error} Then repeat this, or name every scope that it has.") from error
+        except TableMissing as error:
+            raise OperationNotSupported(
+                f"A table of its former settings is not there any more ({error}). Name every scope that it has: each "
+                "goes on above what the present tables hold. Then `recover` it before its first write, --past what is "
+                "known."
+            ) from error
 
+    def take_over(self, scope: Scope) -> Change:
+        """One scope goes on above its last value, in the present place."""
+        deadline = self.present.deadline()
+        here = ScopeSnapshot(self.present, scope, deadline.read)
+        if _is_closed(here) and not self.request.dry_run:
+            write(self.present, scope, replace(self.request, kind="thaw"), partial(thawed, here), deadline)
+        return write(self.present, scope, self.request, partial(self._taken_over, scope, deadline.read), deadline)[0]
 
-def _reopened(former: Strategy, present: Strategy, scope: Any, period: str | None) -> Iterator[Scope]:
-    """The scopes whose counters a switch may have closed to the present strategy, as far as they are listed."""
-    if present.counter and former.gapless and not present.gapless:
-        with suppress(OperationNotSupported):
-            yield from _scopes(former, present, scope, period)
-
-
-def _open(present: Strategy, scope: Scope, request: ChangeRequest) -> None:
-    deadline = present.deadline()
-
-    def plan(note: ChangeNote) -> Plan:
-        seen = ScopeSnapshot(present, scope, deadline.read)
-        return opened(False, seen, note) if GAPLESS_AFTER in seen.row else Plan(before=seen.last, after=seen.last)
-
-    write(present, scope, request, plan, deadline)
-
-
-def _taken_over(former: Strategy, present: Strategy, scope: Scope, request: ChangeRequest) -> Change:
-    """One scope goes on above its last value, in the present place."""
-    deadline = present.deadline()
-    send = deadline.read
-
-    def plan(note: ChangeNote) -> Plan:
-        here = ScopeSnapshot(present, scope, send)
-        if not (request.dry_run and _is_closed(here)):
+    def _taken_over(self, scope: Scope, send: Send, note: ChangeNote) -> Plan:
+        here, there = ScopeSnapshot(self.present, scope, send), None
+        if not (self.request.dry_run and _is_closed(here)):
             here.require_thawed()
-        there = _former_snapshot(former, scope, send)
+        with suppress(TableMissing):  # the former place may not be there any more
+            there = ScopeSnapshot(self.former, scope, send)
         last = max([here.handed_out, *([there.handed_out] if there else [])])
         moved = moved_to(here, last, note)
-        before = None if _may_miss_values(former, present) else moved.after
-        actions = (*_closing(former, present, there, note), *moved.actions)
+        before = None if self._may_miss_values() else moved.after
+        actions = (*(self._closing(there, note) if there else ()), *moved.actions)
         if before != moved.after:
             actions = actions or _as_seen(here)
         return Plan(before=before, after=moved.after, actions=actions)
 
-    here = ScopeSnapshot(present, scope, send)
-    if _is_closed(here) and not request.dry_run:
-        write(present, scope, replace(request, kind="thaw"), partial(thawed, here), deadline)
-    return write(present, scope, request, plan, deadline)[0]
+    def _closing(self, there: ScopeSnapshot, note: ChangeNote) -> Sequence[Action]:
+        """What ends numbering in the former place. Rows with the same keys exclude each other."""
+        where = _place if self.former.counter else _items
+        if where(self.former) == where(self.present) or _is_closed(there):
+            return ()
+        return frozen(there, replace(note, reason=f"{CLOSED}{note.reason}"), exactly=True).actions
+
+    def open_counters(self, scope: Any, period: str | None) -> None:
+        """Open counters that a switch may have closed to the present strategy, as far as they are listed."""
+        scopes: list[Scope] = []
+        if self.present.counter and self.former.gapless and not self.present.gapless:
+            with suppress(OperationNotSupported):
+                scopes = self.scopes(scope, period)
+        for each in scopes:
+            deadline = self.present.deadline()
+            write(self.present, each, self.request, partial(self._opened, each, deadline.read), deadline)
+
+    def _opened(self, scope: Scope, send: Send, note: ChangeNote) -> Plan:
+        seen = ScopeSnapshot(self.present, scope, send)
+        return opened(False, seen, note) if GAPLESS_AFTER in seen.row else Plan.in_place(seen)
+
+    def store_rules(self, *, here: bool) -> Change:
+        """The change that stores the present rules; `here` those that came with a restored table alone."""
+        rules, deadline = self.present.rules, self.present.deadline()
+
+        def plan(note: ChangeNote) -> Plan:
+            rows, now = rules.read(deadline.read), rules.now()
+            return Plan(
+                actions=tuple(row.write(now, note.token, here=here) for row in rows if here or row.rules != now)
+            )
+
+        return write(self.present, None, self.request, plan, deadline)[0]
 
 
-def _former_snapshot(former: Strategy, scope: Scope, send: Any) -> ScopeSnapshot | None:
-    """The scope in its former place; None if the table is not there any more."""
-    try:
-        return ScopeSnapshot(former, scope, send)
-    except TableMissing:
-        return None
-
-
-def _closing(
-    former: Strategy, present: Strategy, there: ScopeSnapshot | None, note: ChangeNote
-) -> Sequence[Mapping[str, Any]]:
-    """The actions after which nothing is numbered in the former place. Rows with the same keys exclude each other."""
-    same = _place(former) == _place(present) if former.counter else _items(former) == _items(present)
-    if there is None or same or _is_closed(there):
-        return ()
-    there.require_thawed()
-    return closed(there, replace(note, reason=f"{CLOSED}{note.reason}"))
-
-
-def _as_seen(seen: ScopeSnapshot) -> tuple[Mapping[str, Any], ...]:
+def _as_seen(seen: ScopeSnapshot) -> tuple[Action, ...]:
     """The check that a scope is still as it was seen, for a change that stores its line alone."""
-    as_it_was: Mapping[str, Any]
     if seen.counter:
-        place, as_it_was = (seen.counter.table, seen.counter.key(seen.scope)), {"last_value": seen.state.last_value}
+        check = seen.change(unchanged={"last_value": seen.state.last_value})
     else:
         assert seen.top is not None  # the scope has a last value
-        key, name = seen.layout.key(seen.scope, seen.top), seen.layout.schema.partition_name
-        place, as_it_was = (seen.layout.schema.table, key), {name: dynamodb.unmarshal(key)[name]}
-    check = expressions.change_row(*place, unchanged=as_it_was)
+        key, schema = seen.layout.key(seen.scope, seen.top), seen.layout.schema
+        exists = {schema.partition_name: dynamodb.unmarshal(key)[schema.partition_name]}
+        check = expressions.change_row(schema.table, key, unchanged=exists)
     del check["UpdateExpression"]
     return ({"ConditionCheck": check},)
 
 
 def _is_closed(seen: ScopeSnapshot) -> bool:
     return str((seen.frozen or {}).get("reason", "")).startswith(CLOSED)
-
-
-def _stored(present: Strategy, request: ChangeRequest, *, here: bool) -> Change:
-    """The change that stores the present rules; `here` those that came with a restored table alone."""
-    deadline = present.deadline()
-
-    def plan(note: ChangeNote) -> Plan:
-        rows, now = present.rules.read(deadline.read), present.rules.now()
-        actions = tuple(row.write(now, note.token, here=here) for row in rows if here or row.rules != now)
-        return Plan(before=None, after=None, actions=actions)
-
-    return write(present, None, request, plan, deadline)[0]

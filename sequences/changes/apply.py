@@ -1,12 +1,20 @@
 """Applies a change of a scope: looks at it, plans, writes the change with its line in the history, and looks again
 after a lost race.
+
+There are two ways. A scope with a counter is changed at its counter. A scope whose items are its count is changed by
+void rows: the first one lies under the next number, where every writer must come by, and leads to the last one.
+
+    writers   -- n stored --           |-- n + 1 is taken: look again --|-- `to` + 1 --
+    change                 -- n + 1 and `to` are void rows --
+
+While a switch is under way writers of both kinds count the items, so that void rows stop them all.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any, Self
 
 from ..commit.retries import RETRYABLE_CANCELLATIONS, Deadline, new_token, write_once
 from ..dynamodb import expressions
@@ -17,7 +25,57 @@ from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, parted
 from .arguments import LONGEST_BY, LONGEST_REASON, check_text
-from .plans import ChangeNote, ChangeRequest, Plan
+
+Action = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """What an operator asks for: the kind of change, who makes it and why. With `dry_run` nothing is written."""
+
+    kind: str
+    by: str
+    reason: str
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangeNote:
+    """Who makes a change, when and why; `token` is stored with it, and recognises it after a lost answer."""
+
+    by: str
+    at: datetime
+    reason: str
+    token: str
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What a row says of the change."""
+        return {"by": self.by, "at": self.at.isoformat(timespec="microseconds"), "reason": self.reason}
+
+    @property
+    def in_counter(self) -> dict[str, Any]:
+        """What the change leaves in a counter: its token, and when."""
+        return {"token": self.token, "updated_at": int(self.at.timestamp())}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """A change that can be written: the last value before and after it, and its actions; none if nothing is to do.
+
+    `stands` says who made the same change before.
+    """
+
+    before: int | None = None
+    after: int | None = None
+    actions: tuple[Action, ...] = ()
+    stands: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def in_place(cls, seen: ScopeSnapshot, *actions: Action) -> Self:
+        """The plan after which the last value is as before."""
+        return cls(before=seen.last, after=seen.last, actions=actions)
+
 
 Planner = Callable[[ScopeSnapshot, ChangeNote], Plan]
 
@@ -63,11 +121,7 @@ def apply_to_all(
 
 
 def write(
-    strategy: Strategy,
-    scope: Scope,
-    request: ChangeRequest,
-    plan: Callable[[ChangeNote], Plan],
-    deadline: Deadline,
+    strategy: Strategy, scope: Scope, request: ChangeRequest, plan: Callable[[ChangeNote], Plan], deadline: Deadline
 ) -> tuple[Change, bool]:
     """The change, and whether it is new."""
     check_text("by", request.by, LONGEST_BY)

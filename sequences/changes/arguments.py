@@ -1,7 +1,5 @@
 """The arguments of guarded changes: the scopes that are meant, and what each field may be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

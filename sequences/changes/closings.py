@@ -1,7 +1,5 @@
 """The changes `close` and `reopen`: the books of a period are closed over every scope, those without a number too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -17,11 +15,10 @@ from ..rows.lines import check_period
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change, Counter, Dated, scope_text
-from .apply import apply_to_all, write
+from ..types import Change, Dated, scope_text
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_to_all, write
 from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
 from .freezes import frozen_counter, thawed
-from .plans import Action, ChangeNote, ChangeRequest, Plan
 
 ABOUT = ("by", "at", "reason", "since", "open")
 
@@ -44,9 +41,9 @@ def close(
     strategy = _closable(sequence, period)
     request = ChangeRequest("close", by, reason, dry_run)
     since = 0 if at is None else _moment(strategy, at)
-    noted = partial(_closing, since)
-    about = _noted(strategy, period, request, noted)
-    open_ones = (counter.counted_in for counter in strategy.scopes.counters(period) if not _is_closed(counter))
+    about = _noted(strategy, period, request, partial(_closing, since))
+    counters = strategy.scopes.counters(period)
+    open_ones = (counter.counted_in for counter in counters if not (counter.frozen or "").startswith(CLOSED))
     return apply_to_all(sequence, open_ones, request, partial(_closed, since, about))
 
 
@@ -60,7 +57,7 @@ def reopen(
     strategy = _closable(sequence, period)
     request = ChangeRequest("reopen", by, reason, dry_run)
     if isinstance(scope, EveryScope):
-        _noted(strategy, period, request, _no_closing)
+        _noted(strategy, period, request, lambda before, note: {})
         return apply_to_all(sequence, strategy.scopes.every(period), request, _opened)
     _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
     return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
@@ -94,10 +91,6 @@ def _moment(strategy: Strategy, at: datetime) -> int:
     return int(at.timestamp())
 
 
-def _is_closed(counter: Counter) -> bool:
-    return (counter.frozen or "").startswith(CLOSED)
-
-
 def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any) -> Mapping[str, Any]:
     """Change the row of the period, with a line in the history; return what it says."""
     closings, deadline = counter_of(strategy).closings, strategy.deadline()
@@ -111,14 +104,14 @@ def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any)
         said.clear()
         said.update(change(before, note))
         if said == before:
-            return Plan(before=None, after=None)
+            return Plan()
         action = expressions.change_row(
             *closings.place(period),
             unchanged={"token": row.get("token")},
             sets={**said, "token": note.token},
             removes=[name for name in before if name not in said],
         )
-        return Plan(before=None, after=None, actions=(action,))
+        return Plan(actions=(action,))
 
     write(strategy, Dated.of(None, period), request, plan, deadline)
     return said
@@ -133,10 +126,6 @@ def _closing(since: int, before: Mapping[str, Any], note: ChangeNote) -> Mapping
     return {**note.about, **({"at": moment} if since else {}), "since": since}
 
 
-def _no_closing(before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
-    return {}
-
-
 def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
     return {**before, "open": sorted({*before.get("open", ()), scope})} if before else {}
 
@@ -144,13 +133,14 @@ def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mappin
 def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which a counter is closed, at once or from a moment on."""
     if seen.state.frozen and (CLOSED in seen.state.frozen or since):
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     if since:
         stays = (seen.state.closing or {}).get("since") == since
-        return Plan(before=seen.last, after=seen.last, actions=() if stays else (_closing_counter(seen, about),))
+        return Plan.in_place(seen) if stays else Plan.in_place(seen, _closing_counter(seen, about))
     frozen = {**note.about, CLOSED: True}
-    action = _closed_too(seen, frozen) if seen.state.frozen else frozen_counter(seen, note, frozen)
-    return Plan(before=seen.last, after=seen.last, actions=(action,))
+    if before := seen.state.frozen:  # by `freeze`: no thaw may open it now
+        return Plan.in_place(seen, seen.change(unchanged={"frozen": before}, sets={"frozen": {**before, **frozen}}))
+    return Plan.in_place(seen, frozen_counter(seen, note, frozen))
 
 
 def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
@@ -161,17 +151,11 @@ def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
     )
 
 
-def _closed_too(seen: ScopeSnapshot, frozen: Mapping[str, Any]) -> Action:
-    """Let a counter that is frozen already be closed, so that no thaw opens it."""
-    before = seen.state.frozen or {}
-    return seen.change(unchanged={"frozen": before}, sets={"frozen": {**before, **frozen}})
-
-
 def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which a counter goes on, if its period is closed, or will be."""
     if seen.state.frozen and CLOSED in seen.state.frozen:
         return thawed(seen, note)
     if not seen.state.closing:
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     action = seen.change(unchanged={CLOSING: seen.state.closing}, sets={"thawed": note.token}, removes=[CLOSING])
-    return Plan(before=seen.last, after=seen.last, actions=(action,))
+    return Plan.in_place(seen, action)

@@ -1,7 +1,5 @@
 """The changes `freeze` and `thaw`: every write in a scope is refused, until it goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
@@ -13,20 +11,14 @@ from ..rows.counter_rows import CLOSED
 from ..rows.numbers import LARGEST
 from ..strategies.snapshot import ScopeSnapshot, highest
 from ..types import Change
-from .apply import apply_change, apply_to_all
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EveryScope, Scopes, counted_in, scopes_of
-from .plans import Action, ChangeNote, ChangeRequest, Plan, thawed_row, void_rows, written
+from .voids import thawed_row, void_rows
 
 
 @overload
 def freeze(
-    sequence: str,
-    *,
-    scope: str | None = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: str | None = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change: ...
 
 
@@ -37,13 +29,7 @@ def freeze(
 
 
 def freeze(
-    sequence: str,
-    *,
-    scope: Scopes = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: Scopes = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change | list[Change]:
     """Refuse every write in a scope from now on (SequenceFrozen), in every process, until `thaw`. Reads go on.
 
@@ -63,24 +49,18 @@ def freeze(
 
 def _frozen_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_existing()
-    return _frozen(seen, note)
+    return frozen(seen, note)
 
 
 def _frozen_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     if seen.frozen:
         return Plan(before=seen.last, after=seen.last, stands=seen.frozen)
-    return _frozen(seen, note)
+    return frozen(seen, note)
 
 
 @overload
 def thaw(
-    sequence: str,
-    *,
-    scope: str | None = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: str | None = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change: ...
 
 
@@ -91,13 +71,7 @@ def thaw(
 
 
 def thaw(
-    sequence: str,
-    *,
-    scope: Scopes = None,
-    period: str | None = None,
-    by: str,
-    reason: str,
-    dry_run: bool = False,
+    sequence: str, *, scope: Scopes = None, period: str | None = None, by: str, reason: str, dry_run: bool = False
 ) -> Change | list[Change]:
     """Let a frozen scope go on.
 
@@ -121,35 +95,24 @@ def _thawed_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
 
 def _thawed_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     stays = not seen.frozen or CLOSED in seen.frozen
-    return Plan(before=seen.last, after=seen.last) if stays else thawed(seen, note)
+    return Plan.in_place(seen) if stays else thawed(seen, note)
 
 
-def _frozen(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    """The plan after which every write in the scope raises SequenceFrozen. Raises that if it is frozen already."""
+def frozen(seen: ScopeSnapshot, note: ChangeNote, *, exactly: bool = False) -> Plan:
+    """The plan after which every write in the scope raises SequenceFrozen, at `exactly` the last value of this look or
+    where a busy counter is by then. Raises that if it is frozen already."""
     seen.require_thawed()
-    if seen.by_rows:
-        _require_one_region(seen)
-        last = seen.numbers.following(seen.numbers.before_start if seen.last is None else seen.last)
-        if last > seen.numbers.maximum:
-            raise seen.numbers.exhausted()
-        return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
-    return Plan(before=seen.last, after=seen.last, actions=(frozen_counter(seen, note, note.about),))
-
-
-def closed(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
-    """The actions that freeze the scope at exactly the last value of this look, for good."""
-    if seen.by_rows:
-        return _frozen(seen, note).actions
-    return (frozen_counter(seen, note, note.about, exactly=True),)
-
-
-def _require_one_region(seen: ScopeSnapshot) -> None:
-    """Raise OperationNotSupported if other Regions store rows above the one that would freeze the scope."""
-    if seen.numbers.others:
+    if not seen.by_rows:
+        return Plan.in_place(seen, frozen_counter(seen, note, note.about, exactly=exactly))
+    if seen.numbers.others:  # their rows would lie above the one that freezes the scope
         raise OperationNotSupported(
             f"{seen.strategy.alias!r} counts the items of several Regions, whose rows would hide a freeze: "
             "set HOME_REGION to a Region without writers in place of its STARTs."
         )
+    last = seen.numbers.following(seen.numbers.before_start if seen.last is None else seen.last)
+    if last > seen.numbers.maximum:
+        raise seen.numbers.exhausted()
+    return Plan(before=seen.last, after=last, actions=void_rows(seen, last, note, note.about))
 
 
 def frozen_counter(seen: ScopeSnapshot, note: ChangeNote, about: Mapping[str, Any], *, exactly: bool = False) -> Action:
@@ -179,7 +142,7 @@ def thawed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     actions = (*_thawed_counter(seen, note), *thawed_row(seen))
     if not actions:
         raise InvalidChange(f"The sequence {seen.strategy.alias!r}, scope {seen.scope!r}, is not frozen.")
-    return Plan(before=seen.last, after=seen.last, actions=actions)
+    return Plan.in_place(seen, *actions)
 
 
 def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
@@ -189,10 +152,6 @@ def _thawed_counter(seen: ScopeSnapshot, note: ChangeNote) -> Iterable[Action]:
         ended = ["frozen", CLOSING] if CLOSED in seen.state.frozen else ["frozen"]
         yield seen.change(
             unchanged={name: seen.row.get(name) for name in ("last_value", "token", "frozen")},
-            sets={
-                **({} if known is None else {"highest": known}),
-                "thawed": note.token,
-                **written(note),
-            },
+            sets={**({} if known is None else {"highest": known}), "thawed": note.token, **note.in_counter},
             removes=[*ended, *(["highest"] if known is None else [])],
         )

@@ -11,8 +11,6 @@ A line in the history then explains each number that is missing up to 202; above
 opens the counter, and its line says up to which number the sequence is gapless.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,23 +18,15 @@ from typing import Any
 
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import (
-    CHANGED,
-    GAPLESS_AFTER,
-    GAPLESS_UNTIL,
-    GIVEN_BACK,
-    OWN_KEYS,
-    OWN_KEYS_AFTER,
-)
+from ..dynamodb.expressions import CHANGED, GAPLESS_AFTER, GAPLESS_UNTIL, GIVEN_BACK, OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import OperationNotSupported
 from ..rows.layout import Send
 from ..rows.rules import COUNT_ALIKE
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
-from .apply import apply_change, write
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import Scopes, scopes_of
-from .plans import Action, ChangeNote, ChangeRequest, Plan, written
 
 GAPLESS = "TransactionalCounter"
 SWITCHED = {GAPLESS, *COUNT_ALIKE}
@@ -104,7 +94,7 @@ def _let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) 
         rows = [row for row in strategy.rules.read(deadline.read) if set(row.switching) != set(names)]
         now = strategy.rules.now()
         actions = [row.write(row.rules or now if names else now, note.token, sorted(names)) for row in rows]
-        return Plan(before=None, after=None, actions=tuple(actions))
+        return Plan(actions=tuple(actions))
 
     change, is_new = write(strategy, None, request, plan, deadline)
     return [change] if is_new else []
@@ -114,7 +104,7 @@ def _looked_at(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """Nothing is to do, but a scope that is frozen, or must be recovered, stops the switch."""
     seen.require_thawed()
     seen.require_order()
-    return Plan(before=seen.last, after=seen.last)
+    return Plan.in_place(seen)
 
 
 def _closing(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
@@ -160,6 +150,6 @@ def _marked(seen: ScopeSnapshot, note: ChangeNote, sets: Mapping[str, Any], **mo
     return seen.change(
         unchanged={name: seen.row.get(name) for name in ("frozen", GAPLESS_AFTER, GAPLESS_UNTIL)},
         at_least={"last_value": seen.row["last_value"]},
-        sets={**sets, **written(note)},
+        sets={**sets, **note.in_counter},
         **more,
     )

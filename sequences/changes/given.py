@@ -1,13 +1,11 @@
 """Numbers that are given: an item is stored under a value that the caller names, and the sequence goes on above it."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
@@ -20,9 +18,9 @@ from ..services.arguments import check_scope
 from ..strategies.base import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Scope
-from .apply import apply_change
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
 from .moves import counter_to
-from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
+from .voids import void_row
 
 MOST_SHOWN = 10
 
@@ -77,22 +75,31 @@ def put_all_at(
     given = {value: _Given.of(strategy, counted, day, value, items[value]) for value in sorted(items)}
     if not given:
         return []
-    return [*_stored(strategy, counted, given, ChangeRequest("give", by, reason))]
+    first: list[int] = []  # the values that the change stores
+    plan = partial(_planned, strategy, given, first)
+    apply_change(strategy.alias, counted, ChangeRequest("give", by, reason), plan)
+    if strategy.scope_list.keep:
+        strategy.scope_list.put(counted, strategy.deadline().read)
+    others = {Pending(one.request): one for value, one in given.items() if value not in first}
+    new = [*first]
+    for part in strategy.item_writer.parts([*others]):
+        new += _put(strategy, [others[pending] for pending in part])
+    return new
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A given value with the row of its item, and the request that it is made of."""
+    """A given value with the request of its item, and the action that stores this, if its key is free."""
 
     value: int
     request: PutRequest
-    row: Mapping[str, Any]
+    put: Action
     token: str
 
     @classmethod
     def of(
         cls, strategy: Strategy, scope: Scope, day: datetime.date | None, value: int, item: Mapping[str, Any]
-    ) -> _Given:
+    ) -> Self:
         """Check a value and its item. The token is the same for each repeat."""
         writer, layout = strategy.item_writer, strategy.layout
         request = writer.request(item, None, (), day)
@@ -102,34 +109,12 @@ class _Given:
             )
         named = f"given {value} {layout.collection(scope)} {dynamodb.fingerprint(request.item or {})}"
         token = hashlib.sha256(named.encode()).hexdigest()
-        return cls(value, request, writer.row(scope, request, value, token), token)
-
-    def put(self, strategy: Strategy) -> Action:
-        """The action that stores it, if its key is free."""
-        return expressions.put_if_absent(strategy.schema, self.row)
-
-
-def _stored(strategy: Strategy, scope: Scope, given: Mapping[int, _Given], request: ChangeRequest) -> Iterator[int]:
-    """Store the highest with the change of the scope, then the others, and give the values of the new ones."""
-    highest = max(given)
-    first: list[int] = []  # the values that the change stores
-    plan = partial(_planned, strategy, given, highest, first)
-    apply_change(strategy.alias, scope, request, plan)
-    if strategy.scope_list.keep:
-        strategy.scope_list.put(scope, strategy.deadline().read)
-    yield from first
-    others = {Pending(one.request): one for value, one in given.items() if value not in first}
-    for part in strategy.item_writer.parts([*others]):
-        yield from _put(strategy, [others[pending] for pending in part])
+        row = writer.row(scope, request, value, token)
+        return cls(value, request, expressions.put_if_absent(strategy.schema, row), token)
 
 
 def _planned(
-    strategy: Strategy,
-    given: Mapping[int, _Given],
-    highest: int,
-    first: list[int],
-    seen: ScopeSnapshot,
-    note: ChangeNote,
+    strategy: Strategy, given: Mapping[int, _Given], first: list[int], seen: ScopeSnapshot, note: ChangeNote
 ) -> Plan:
     """The plan after which the sequence goes on above the highest value; `first` tells what it stores."""
     seen.require_order()
@@ -137,12 +122,13 @@ def _planned(
     if seen.by_rows and seen.counter:
         raise InvalidChange(f"{strategy.alias!r} is being switched to another strategy: finish that first.")
     last = seen.numbers.before_start if seen.last is None else seen.last
-    first[:] = []
+    highest = max(given)
+    first.clear()
     if highest <= last:
-        return Plan(before=seen.last, after=seen.last)
+        return Plan.in_place(seen)
     following = seen.numbers.following(last)
     first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
-    actions = [given[value].put(strategy) for value in first]
+    actions = [given[value].put for value in first]
     if not seen.by_rows:
         actions.append(counter_to(seen, highest, note, **_last_document(seen, given[highest])))
     elif following not in given:
@@ -163,7 +149,7 @@ def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:
     """Store some items whose keys are free or have the same item already. Raises ItemExists, which names the others."""
     deadline = strategy.deadline()
     while part:
-        request = expressions.transaction([one.put(strategy) for one in part], request_token=new_token())
+        request = expressions.transaction([one.put for one in part], request_token=new_token())
         try:
             write_once("transact_write_items", request, token="", deadline=deadline)
         except WriteCancelled as error:

@@ -1,26 +1,31 @@
-"""The changes `advance` and `seed`: a scope moves forward, at its counter or by void rows."""
-
-from __future__ import annotations
+"""The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
 from django.db.models import QuerySet
 
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, SINCE
-from ..exceptions import InvalidChange, OperationNotSupported
+from ..exceptions import InvalidChange, OperationNotSupported, SequenceError
 from ..ops.columns import highest_numbers
 from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.layout import SIGNATURE
+from ..rows.reading import pages
 from ..rows.tallies import ALWAYS, known_from_start
 from ..services.arguments import check_scope
+from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change, Dated, Scope
-from .apply import apply_change
-from .arguments import Scopes, check_whole, counted_in, scopes_of
-from .plans import Action, ChangeNote, ChangeRequest, Plan, void_rows, written
+from ..types import Change, Dated, Scope, parted
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
+from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole, counted_in, scopes_of
+from .voids import void_rows
+
+ROWS_A_PAGE = 1000
+MARGIN = 100
+MOVES = ("advance", "seed", "recover", "switch", "adopt", "give", "series")
 
 
 def advance(
@@ -126,6 +131,73 @@ def _seeded(number: int | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     return moved_to(seen, stored if number is None else number, note)
 
 
+def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name
+    sequence: str,
+    *,
+    scope: Scopes = EVERY_SCOPE,
+    period: str | None = None,
+    margin: int = MARGIN,
+    past: int | None = None,
+    since: datetime | None = None,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+) -> list[Change]:
+    """After a restore or a fail-over, make every new number higher than all that is stored or remembered, by `margin`.
+
+    The evidence of a scope is its highest item, the values in its markers, what its counter keeps beside its last
+    value, the lines of its history that moved it, and `past`, a number that is known from elsewhere. The margin, in
+    numbers, covers what was handed out and is remembered nowhere. It works while the sequence raises SequenceWentBack,
+    and while it is frozen. A process that remembers an even higher number goes on refusing, and names it.
+
+    Each time it moves a scope by its margin. A scope that was recovered at the moment `since`, or after it, stays: so
+    can a run over many scopes be repeated that failed midway. A note of its error (`__notes__`) has the moment.
+    More cost: a query of all markers of the scope, and of the history.
+    Raises SequenceExhausted, and ScopeNotFound for a scope that is named and has no evidence at all.
+    """
+    check_whole("margin", margin)
+    if past is not None:
+        check_whole("past", past)
+    if since is not None:
+        check_moment("since", since)
+    strategy = strategies[sequence]
+    moment = (since or datetime.fromtimestamp(strategy.wall(), UTC)).isoformat()
+    how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
+    plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
+    made = apply_to_all(sequence, scopes_of(strategy, scope, period), request, plan, how_to_go_on=how)
+    if scope == EVERY_SCOPE and period is None and not dry_run:
+        try:
+            strategy.rules.restored(strategy.deadline())
+        except SequenceError as error:
+            error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
+            raise
+    return made
+
+
+def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    strategy, numbers = seen.strategy, seen.numbers
+    told, lines = [] if past is None else [past], list(strategy.history.of(seen.scope))
+    if since and any(line.kind == "recover" and line.at >= since for line in lines):
+        return Plan.in_place(seen)
+    moved = [line.after for line in lines if line.kind in MOVES and line.after is not None]  # clocks differ: all count
+    evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope), *moved]
+    highest = numbers.reaching(max(evidence), numbers.before_start)
+    if highest == numbers.before_start:
+        seen.require_existing()
+        return Plan.in_place(seen)
+    return moved_to(seen, highest + margin * numbers.step, note)
+
+
+def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
+    """The highest value of each marker of a scope in its period, the expired ones too."""
+    schema, step, period = strategy.markers.schema, strategy.numbers.step, parted(scope)[1]
+    if not schema.sort_name:
+        return
+    for page in pages(schema, strategy.markers.partition(scope), ROWS_A_PAGE, "value", "count", "period"):
+        own = (row for row in page if row.get("period", "") == period and isinstance(row.get("value"), int))
+        yield from (row["value"] + step * (row.get("count", 1) - 1) for row in own)
+
+
 def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
     """The plan after which every new value is above `value`. A scope that is frozen stays so."""
     counted = seen.numbers.before_start if seen.state.last_value is None else seen.state.last_value
@@ -173,7 +245,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
             **({SINCE: ALWAYS} if _is_tallied(seen) else {}),
             **({CLOSING: closing} if closing else {}),
             CHANGED: note.token,
-            **written(note),
+            **note.in_counter,
             **more,
         },
         if_missing={BORN: note.token},
@@ -185,11 +257,3 @@ def _is_tallied(seen: ScopeSnapshot) -> bool:
     """Whether the counter's tallies tell of all that was given, so that skipped values do not blur that."""
     known = known_from_start(seen.row, seen.numbers.before_start, seen.numbers.step)
     return known and (seen.state.last_value is not None or seen.last is None)
-
-
-def passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    """The plan after which writers that count the items go on past the counter."""
-    counted, stored = seen.state.last_value, seen.top if seen.counts(seen.top) else None
-    if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
-        return Plan(before=seen.last, after=seen.last)
-    return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))

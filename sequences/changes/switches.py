@@ -19,8 +19,6 @@ this module. Costs, and errors besides those named, are as in `changes`; a switc
 looks at each scope twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -38,10 +36,10 @@ from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from . import gapless
-from .apply import apply_change, write
+from .apply import ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
-from .moves import counter_to, passed
-from .plans import ChangeNote, ChangeRequest, Plan
+from .moves import counter_to
+from .voids import void_rows
 
 FOLLOWED = {"SortKeyMaximum": SortKeyMaximum, "TransactionalCounter": TransactionalCounter}
 SWITCHED = (*FOLLOWED, *sorted(COUNT_ALIKE))
@@ -120,17 +118,14 @@ def finish_switch(
     refused, too: then `recover` it. Raises OperationNotSupported for a sequence that cannot list its scopes: name one.
     """
     strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
-    send, changes = partial(read, client=strategy.config.client), []
+    send = partial(read, client=strategy.config.client)
     if gapless.moves_counters(strategy, "", send):
         return gapless.finished(strategy, scope, period, request)
     counter = _switchable(strategy, counter_table)
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.besides("STRATEGY", send):
-        if to == "TransactionalCounter":
-            changes = [
-                apply_change(sequence, each, request, _followed, counter=counter)
-                for each in scopes_of(strategy, scope, period)
-            ]
+        scopes = scopes_of(strategy, scope, period) if to == "TransactionalCounter" else ()
+        changes = [apply_change(sequence, each, request, _followed, counter=counter) for each in scopes]
     return [*changes, *_noted(strategy, None, request)]
 
 
@@ -177,16 +172,19 @@ def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_stored()
     last, counted = seen.last, seen.state.last_value
     if last is None or (counted is not None and counted >= last):
-        return Plan(before=last, after=last)
+        return Plan.in_place(seen)
     none = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start}
     begins = none if counted is None else {}
-    return Plan(before=last, after=last, actions=(counter_to(seen, last, note, **begins),))
+    return Plan.in_place(seen, counter_to(seen, last, note, **begins))
 
 
 def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """Void rows lead past the numbers that the counter has handed out and no item carries."""
     seen.require_thawed()
-    return passed(seen, note)
+    counted, stored = seen.state.last_value, seen.top if seen.counts(seen.top) else None
+    if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
+        return Plan.in_place(seen)
+    return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))
 
 
 def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[Change]:
@@ -200,7 +198,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
     def plan(note: ChangeNote) -> Plan:
         noted = switching.read(send)
         if noted.get("to") == to:
-            return Plan(before=None, after=None)
+            return Plan()
         action = expressions.change_row(
             strategy.history.schema.table,
             switching.key,
@@ -210,7 +208,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
         )
         both, now = tuple(FOLLOWED) if to else (), strategy.rules.now()
         kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
-        return Plan(before=None, after=None, actions=(action, *kept))
+        return Plan(actions=(action, *kept))
 
     change, is_new = write(strategy, None, request, plan, deadline)
     return [change] if is_new else []

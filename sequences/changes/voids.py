@@ -1,8 +1,6 @@
-"""The change `void`: a number is withdrawn, and keeps its place."""
+"""The change `void`: a number is withdrawn, and keeps its place. And the void rows by which other changes are made."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -15,9 +13,8 @@ from ..rows.layout import signed_void
 from ..signals import value_voided
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
-from .apply import apply_change
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
 from .arguments import check_whole, counted_in
-from .plans import Action, ChangeNote, ChangeRequest, Plan, void_row
 
 CLOCK_SECONDS = 2.0  # by so much two readings of the engine's clock may be wrong, which tells whole seconds
 
@@ -56,14 +53,18 @@ def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         found = "nothing yet" if seen.last is None else seen.last
         wanted = f"it must be a value of the sequence up to its last value, which is {found}"
         raise InvalidChange(f"value is {value!r}; {wanted}.")
-    row = seen.read(seen.layout.schema.table, key)
+    table, partition = seen.layout.schema.table, seen.layout.schema.partition_name
+    row = seen.read(table, key)
     if void := signed_void(row):
         return Plan(before=value, after=value, stands=void)
     if "void" in row:
         raise InvalidChange(f"The item of value {value} has an attribute 'void' of its own: withdraw it there.")
-    if not row:
+    if row:
+        as_it_was = {partition: dynamodb.unmarshal(key)[partition], "void": None}
+        action: Action = expressions.change_row(table, key, unchanged=as_it_was, sets={"void": note.about})
+    else:
         _require_handed_out(seen, value, note.at)
-    action = _void_item(seen, key, note) if row else void_row(seen, value, note)
+        action = void_row(seen, value, note)
     return Plan(before=value, after=value, actions=(action,))
 
 
@@ -75,17 +76,13 @@ def _require_handed_out(seen: ScopeSnapshot, value: int, now: datetime) -> None:
     if counted is None or value > counted:
         at = "which has no value yet" if counted is None else f"at {counted}"
         raise InvalidChange(f"{begin}, and the counter, {at}, has not handed it out: advance or seed it first.")
-    if not seen.strategy.ordered_across_processes and not _blocks_are_dropped(seen, now):
-        raise InvalidChange(
-            f"{begin} yet, and a process may hold it in its block: freeze the scope, wait "
-            f"{_seconds_to_follow(seen):g} s, void it, and thaw the scope."
-        )
-
-
-def _blocks_are_dropped(seen: ScopeSnapshot, now: datetime) -> bool:
-    """Whether the scope is frozen for so long that no process has a block of it any more."""
-    at = (seen.frozen or {}).get("at")
-    return at is not None and now - datetime.fromisoformat(at) >= timedelta(seconds=_seconds_to_follow(seen))
+    if not seen.strategy.ordered_across_processes:
+        frozen_at, seconds = (seen.frozen or {}).get("at"), _seconds_to_follow(seen)
+        if frozen_at is None or now - datetime.fromisoformat(frozen_at) < timedelta(seconds=seconds):
+            raise InvalidChange(
+                f"{begin} yet, and a process may hold it in its block: freeze the scope, wait {seconds:g} s, void it, "
+                "and thaw the scope."
+            )
 
 
 def _seconds_to_follow(seen: ScopeSnapshot) -> float:
@@ -104,9 +101,32 @@ def _key_of(seen: ScopeSnapshot, value: int) -> Mapping[str, Any]:
     return key
 
 
-def _void_item(seen: ScopeSnapshot, key: Mapping[str, Any], note: ChangeNote) -> Action:
-    partition = seen.layout.schema.partition_name
-    exists = {partition: dynamodb.unmarshal(key)[partition]}
-    return expressions.change_row(
-        seen.layout.schema.table, key, unchanged={**exists, "void": None}, sets={"void": note.about}
-    )
+def void_rows(
+    seen: ScopeSnapshot, last: int, note: ChangeNote, frozen: Mapping[str, Any] | None = None
+) -> tuple[Action, ...]:
+    """Void rows under the next number of each kind of writer, and under `last`, where a scope is frozen."""
+    stored = seen.numbers.before_start if seen.top is None else seen.top
+    counted = stored if seen.state.last_value is None else seen.state.last_value
+    starts = {n for n in map(seen.numbers.following, (stored, counted)) if stored < n < last}
+    puts = [void_row(seen, n, note, until=last) for n in sorted(starts)]
+    puts.append(void_row(seen, last, note, **({"frozen": frozen} if frozen else {})))
+    return (*puts, *thawed_row(seen))
+
+
+def void_row(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> Action:
+    """A row without an item: it says that this value is void, and `more`."""
+    text = seen.strategy.naming.text_or_number(value, seen.scope)
+    place = seen.layout.written(seen.scope, value, note.token, text, own_key=False)
+    void = dynamodb.marshal({"void": {**note.about, **more}})
+    return expressions.put_if_absent(seen.layout.schema, {**void, **place})
+
+
+def thawed_row(seen: ScopeSnapshot) -> Iterable[Action]:
+    """Let the highest row freeze the scope no longer, if it does."""
+    if seen.frozen_row and seen.top is not None:
+        yield expressions.change_row(
+            seen.layout.schema.table,
+            seen.layout.key(seen.scope, seen.top),
+            unchanged={"void.frozen": seen.frozen_row},
+            removes=["void.frozen"],
+        )

@@ -16,8 +16,7 @@ from django.core.management.color import Style
 from django.db import DatabaseError, connections
 
 from sequences.exceptions import OperationNotSupported
-from sequences.management.changes import login
-from sequences.management.scope_arguments import add_prefix, add_scope
+from sequences.management.arguments import Options, add_prefix, add_scope, login, one_scope
 from sequences.ops.audit import AuditReport, audit, findings_in_words
 from sequences.ops.audit.column_check import audit_columns
 from sequences.ops.audit.columns import Column, Where
@@ -28,11 +27,9 @@ from sequences.ops.terminal import progress
 from sequences.registry import strategies
 from sequences.services.arguments import check_scope
 from sequences.strategies.base import Strategy
-from sequences.types import Dated, Scope, named_scope, parted, scope_text
+from sequences.types import Dated, Scope, parted, scope_text
 
 CHOICES = ("scope", "period", "prefix")
-
-Options = Mapping[str, Any]
 
 
 def add_audit(parser: ArgumentParser) -> None:
@@ -152,7 +149,7 @@ def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:
     Raises InvalidScope and InvalidPeriod.
     """
     scope, period, prefix = (options[name] for name in CHOICES)
-    named = named_scope(scope)
+    named = one_scope(options)
     check_scope(named)
     by_lines = strategies.of(strategy.alias, named, period=period)
     if period is not None:

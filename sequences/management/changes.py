@@ -1,8 +1,5 @@
 """`manage.py sequences advance` and its like: the arguments of guarded changes, and the words for what they did."""
 
-from __future__ import annotations
-
-import getpass
 import json
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
@@ -16,21 +13,22 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS
 
 from sequences import changes
-from sequences.changes import EVERY_SCOPE
-from sequences.changes.recoveries import MARGIN
+from sequences.changes.arguments import Scopes
+from sequences.changes.moves import MARGIN
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.fields import SequenceField
-from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.management.scope_arguments import add_prefix, add_scope, one_scope, scopes
+from sequences.management.arguments import Options, add_prefix, add_scope, login, one_scope, scopes
+from sequences.management.rows import FORMATS, Row, plain, write_rows
 from sequences.ops.audit.report import scope_in_words
 from sequences.registry import strategies
 from sequences.types import Change, named_scope, scope_text
 
 COLUMNS = ("at", "kind", "sequence", "scope", "period", "before", "after", "by", "reason")
 
-Options = Mapping[str, Any]
 Arguments = Mapping[str, Mapping[str, Any]]
 """Flags, each with what argparse wants to know of it."""
+Make = Callable[[Options, Scopes], Change | list[Change]]
+"""Makes a change of the scopes that are meant."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Subcommand:
     """One guarded change as a command: what it is for, how it is made, and its own arguments, some of them `one_of`."""
 
     about: str
-    make: Callable[[Options], Change | list[Change]]
+    make: Make
     arguments: Arguments = field(default_factory=dict)
     one_of: Arguments = field(default_factory=dict)
     every_scope: bool = False
@@ -64,11 +62,12 @@ class Subcommand:
         """Make the change and tell what it did. Raises SequenceError, and CommandError for a check that fails."""
         for note in self.notes(options):
             command.stderr.write(note)
-        made = self.make(options)
+        several = self.every_scope or options.get("all_scopes") or options.get("prefix")
+        made = self.make(options, (scopes if several else one_scope)(options))
         made = made if isinstance(made, list) else [made]
         check = options.get("check", False)
         if options["format"] == "json":
-            command.stdout.write(json.dumps([_plain(change) for change in made]))
+            command.stdout.write(json.dumps([plain(asdict(change)) for change in made]))
         else:
             for change in made:
                 line = ("would be: " if options["dry_run"] or check else "") + told(change)
@@ -93,7 +92,7 @@ def _add_places(parser: ArgumentParser, change: Subcommand) -> None:
 
 def add_history(parser: ArgumentParser) -> None:
     """The arguments of the history."""
-    _add_places(parser, Subcommand("", lambda options: [], every_scope=True))
+    _add_places(parser, Subcommand("", lambda options, scope: [], every_scope=True))
     parser.add_argument("--limit", type=int, default=100, help="how many lines to read")
     parser.add_argument("--cursor", help="where the last page ended")
     parser.add_argument("--format", choices=FORMATS, default="text")
@@ -104,7 +103,9 @@ def run_history(command: BaseCommand, options: Options) -> None:
     named = {name: options[name] for name in ("period", "limit", "cursor")}
     lines, cursor = changes.history(options["alias"], scope=scopes(options), **named)
     if options["format"] == "json":
-        command.stdout.write(json.dumps({"changes": [_plain(change) for change in lines], "next_cursor": cursor}))
+        command.stdout.write(
+            json.dumps({"changes": [plain(asdict(change)) for change in lines], "next_cursor": cursor})
+        )
         return
     write_rows(command, map(_line, lines), options["format"], f"Changes of {options['alias']}", left=9)
     if cursor:
@@ -129,42 +130,26 @@ def _following(change: Change) -> str:
     return f"the next number is {following}"
 
 
-def _plain(change: Change) -> dict[str, Any]:
-    return {**asdict(change), "at": change.at.isoformat()}
-
-
 def _line(change: Change) -> Row:
     """A change as a row: when, what, where, from which value to which, and who and why."""
-    told = {**_plain(change), "scope": scope_text(change.scope), "period": change.period or None}
+    told = {**plain(asdict(change)), "scope": scope_text(change.scope), "period": change.period or None}
     return {name: told[name] for name in COLUMNS}
-
-
-def login() -> str:
-    """The login name of who runs the command; empty in a process without one."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a process without a login name
-        return ""
 
 
 def _signed(options: Options) -> dict[str, Any]:
     return {name: options[name] for name in ("period", "by", "reason", "dry_run")}
 
 
-def _by(
-    change: Callable[..., Change | list[Change]], *names: str, every_scope: bool = False
-) -> Callable[[Options], Any]:
+def _by(change: Callable[..., Change | list[Change]], *names: str) -> Make:
     """What makes a change by a function that takes the options of these names."""
 
-    def make(options: Options) -> Change | list[Change]:
-        several = every_scope or options.get("all_scopes") or options.get("prefix")
-        scope = (scopes if several else one_scope)(options)
+    def make(options: Options, scope: Scopes) -> Change | list[Change]:
         return change(options["alias"], scope=scope, **{name: options[name] for name in names}, **_signed(options))
 
     return make
 
 
-def _seed(options: Options) -> list[Change]:
+def _seed(options: Options, scope: Scopes) -> list[Change]:
     given = {**_signed(options), "dry_run": options["dry_run"] or options["check"]}
     alias = options["alias"]
     if options["column"] is not None:
@@ -173,7 +158,7 @@ def _seed(options: Options) -> list[Change]:
         return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
     if options["items"]:
         return changes.seed(alias, "items", scope=scopes(options), **given)
-    return changes.seed(alias, options["number"], scope=one_scope(options), **given)
+    return changes.seed(alias, options["number"], scope=scope, **given)
 
 
 def _sequence_field(column: str, alias: str) -> SequenceField:
@@ -202,18 +187,14 @@ def _moment(text: str) -> datetime:
 AT = {"type": _moment, "help": "a moment in the future, from which on it holds"}
 
 
-def _close(options: Options) -> list[Change]:
+def _close(options: Options, scope: Scopes) -> list[Change]:
     if options["scope"] is not None:
         raise CommandError("A period is closed in every scope: leave --scope out, or `freeze` that scope.")
     return changes.close(options["alias"], at=options["at"], **_signed(options))
 
 
-def _reopen(options: Options) -> list[Change]:
-    return changes.reopen(options["alias"], scope=scopes(options), **_signed(options))
-
-
-def _switch(options: Options) -> list[Change]:
-    given = {"scope": scopes(options), "counter_table": options["counter_table"], **_signed(options)}
+def _switch(options: Options, scope: Scopes) -> list[Change]:
+    given = {"scope": scope, "counter_table": options["counter_table"], **_signed(options)}
     if options["finish"]:
         return changes.finish_switch(options["alias"], **given)
     return changes.switch(options["alias"], to=options["to"], **given)
@@ -223,8 +204,8 @@ def _changed(options: Options) -> list[str]:
     return [str(one) for one in changes.changed_settings(options["alias"])] or ["Nothing has changed."]
 
 
-def _adopt(options: Options) -> list[Change]:
-    named = EVERY_SCOPE if options["scope"] is None else [named_scope(each) for each in options["scope"]]
+def _adopt(options: Options, scope: Scopes) -> list[Change]:
+    named = scope if options["scope"] is None else [named_scope(each) for each in options["scope"]]
     return changes.adopt(options["alias"], scope=named, copied=options["copied"], **_signed(options))
 
 
@@ -249,7 +230,7 @@ CHANGES: Mapping[str, Subcommand] = {
     ),
     "recover": Subcommand(
         "after a restore: above all that is stored or remembered",
-        _by(changes.recover, "margin", "past", "since", every_scope=True),
+        _by(changes.recover, "margin", "past", "since"),
         {
             "--margin": {"type": int, "default": MARGIN, "help": "how many numbers to leave out beyond that"},
             "--past": {"type": int, "help": "a number that is known to have been handed out"},
@@ -262,7 +243,10 @@ CHANGES: Mapping[str, Subcommand] = {
     "thaw": Subcommand("let what is frozen go on", _by(changes.thaw), all_scopes=True),
     "close": Subcommand("refuse every number in a period", _close, {"--at": AT}, every_scope=True, one_period=True),
     "reopen": Subcommand(
-        "let numbers be given in a closed period, until it is closed again", _reopen, every_scope=True, one_period=True
+        "let numbers be given in a closed period, until it is closed again",
+        _by(changes.reopen),
+        every_scope=True,
+        one_period=True,
     ),
     "switch": Subcommand(
         "let writers of two strategies number the same items",

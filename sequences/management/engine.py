@@ -1,21 +1,15 @@
 """`manage.py sequences engine`: an engine with the tables of SEQUENCES on this machine, until Ctrl-C."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from sequences.management.arguments import Options
 from sequences.ops.tables import create_tables
-
-if TYPE_CHECKING:
-    from sequences.testing.embedded import Engine
 
 ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB",), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
 
@@ -27,30 +21,26 @@ def add_engine(parser: ArgumentParser) -> None:
     parser.set_defaults(skip_checks=True)
 
 
-def run_engine(command: BaseCommand, options: Mapping[str, Any]) -> None:
+def run_engine(command: BaseCommand, options: Options) -> None:
     """Start the embedded engine, make the tables, say how to reach it, and wait until it ends or for Ctrl-C.
 
     moto's server replaces an engine that is not installed, and says so. Raises SequenceError and CommandError.
     """
     from sequences.testing.embedded import FALLBACK_WARNING, Engine, EngineError  # not needed by other commands
+    from sequences.testing.engines import all_clients_here, engine_at
 
     engine = Engine(options["path"], options["port"])
     if engine.fallback:
         command.stderr.write(command.style.ERROR(FALLBACK_WARNING))
     try:
         with warnings.catch_warnings(action="ignore"), suppress(KeyboardInterrupt), engine:
-            _introduce(command, engine)
+            with engine_at(engine.endpoint), all_clients_here():
+                tables = ", ".join(create_tables())
+                lines = ["export " + " ".join(f"{name}={os.environ[name]}" for name in names) for names in ENVIRONMENT]
+            kept = "nowhere: they are in memory" if engine.path is None or engine.fallback else engine.path
+            about = f"# Tables: {tables}. Data are kept {kept}. Ctrl-C ends the engine."
+            command.stdout.write("\n".join([about, *lines]))
+            command.stdout.flush()
             raise CommandError(f"The engine ended by itself, with code {engine.process.wait()}.")
     except EngineError as error:
         raise CommandError(str(error)) from error
-
-
-def _introduce(command: BaseCommand, engine: Engine) -> None:
-    from sequences.testing.engines import all_clients_here, engine_at
-
-    with engine_at(engine.endpoint), all_clients_here():
-        tables = ", ".join(create_tables())
-        lines = ["export " + " ".join(f"{name}={os.environ[name]}" for name in names) for names in ENVIRONMENT]
-    kept = "nowhere: they are in memory" if engine.path is None or engine.fallback else engine.path
-    command.stdout.write("\n".join([f"# Tables: {tables}. Data are kept {kept}. Ctrl-C ends the engine.", *lines]))
-    command.stdout.flush()

@@ -1,7 +1,5 @@
 """`manage.py sequences estimate`: what strategies do under some traffic."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
@@ -10,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences.capabilities import strategy_classes
+from sequences.management.arguments import Options
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.ops.costs import PATTERNS
 from sequences.ops.estimate import Estimate, Traffic, estimate
@@ -17,9 +16,6 @@ from sequences.ops.prices import cost_of_units
 from sequences.ops.terminal import table
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-
-Options = Mapping[str, Any]
-
 
 CAPTION = "units and requests of a number at the peak, without lost races"
 
@@ -69,27 +65,23 @@ def _estimates(options: Options) -> Iterator[Row]:
             estimate(strategy, one, block_size=option.get("block_size"))
             for one in (traffic, replace(traffic, tokens=True))
         )
-        yield _estimated(found, with_tokens)
-
-
-def _estimated(found: Estimate, with_tokens: Estimate) -> Row:
-    return {
-        "strategy": found.strategy,
-        "write_units": round(found.units.write, 4),
-        "read_units": round(found.units.read, 4),
-        "requests": round(found.units.requests, 4),
-        "group": round(found.group, 2),
-        "wait_ms": None if found.wait_ms is None else round(found.wait_ms, 2),
-        "partition_units_per_second": round(found.partition_units, 1),
-        "partition": found.partition,
-        "ceiling_per_second": round(found.ceiling, 1),
-        "limit": found.limit,
-        "cost_of_million": _money_of_million(found),
-        "cost_of_million_with_tokens": _money_of_million(with_tokens),
-        "cost_of_month": _money(*found.month_units) if found.month_units else None,
-        "verdict": found.verdict,
-        "remedy": found.remedy or None,
-    }
+        yield {
+            "strategy": found.strategy,
+            "write_units": round(found.units.write, 4),
+            "read_units": round(found.units.read, 4),
+            "requests": round(found.units.requests, 4),
+            "group": round(found.group, 2),
+            "wait_ms": None if found.wait_ms is None else round(found.wait_ms, 2),
+            "partition_units_per_second": round(found.partition_units, 1),
+            "partition": found.partition,
+            "ceiling_per_second": round(found.ceiling, 1),
+            "limit": found.limit,
+            "cost_of_million": _money_of_million(found),
+            "cost_of_million_with_tokens": _money_of_million(with_tokens),
+            "cost_of_month": _money(*found.month_units) if found.month_units else None,
+            "verdict": found.verdict,
+            "remedy": found.remedy or None,
+        }
 
 
 def _money_of_million(found: Estimate) -> float:

@@ -1,7 +1,5 @@
 """How the commands that read write their rows: as text, JSON, or a line of JSON for each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -33,10 +31,10 @@ def write_rows(
     """
     write = command.stdout.write
     if format == "json":
-        write(json.dumps([_plain(row) for row in rows]))
+        write(json.dumps([plain(row) for row in rows]))
     elif format == "jsonl":
         for row in rows:
-            write(json.dumps(_plain(row)))
+            write(json.dumps(plain(row)))
     elif command.stdout.isatty():
         write(_table(list(rows), caption, left, quiet))
     else:
@@ -60,7 +58,8 @@ def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else _cell(value)
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def plain(row: Row) -> dict[str, Any]:
+    """A row as JSON has it."""
     return {name: value.isoformat() if isinstance(value, date) else value for name, value in row.items()}
 
 

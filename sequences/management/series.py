@@ -1,7 +1,5 @@
 """`manage.py sequences series`: the rules of single scopes, listed, made and changed."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -11,14 +9,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences import series
+from sequences.changes.lines import book_of
 from sequences.formats.periods import KINDS
-from sequences.management.changes import login, told
+from sequences.management.arguments import Options, add_scope, login, one_scope
+from sequences.management.changes import told
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.management.scope_arguments import add_scope, one_scope
-from sequences.series import Line, Lines
+from sequences.series import Line
 from sequences.types import scope_text
-
-Options = Mapping[str, Any]
 
 RULES: Mapping[str, Mapping[str, Any]] = {
     "number_format": {"help": "how numbers are written, as B7-{value:05d}"},
@@ -72,19 +69,9 @@ def run_series(command: BaseCommand, options: Options) -> None:
 
 def _listed(options: Options) -> Iterator[Row]:
     """A row for each line: what it says, and nothing where the settings hold."""
-    for scope, lines in _scopes(options):
+    alias, scope = options["alias"], one_scope(options)
+    is_one = options["scope"] is not None
+    for each, lines in [(scope, series.lines_of(alias, scope))] if is_one else book_of(alias).rows.every():
         for place, line in enumerate(lines.lines, 1):
             said = {name: getattr(line, _NAMES.get(name, name)) for name in RULES}
-            yield {"sequence": options["alias"], "scope": scope_text(scope), "line": place, **said}
-
-
-def _scopes(options: Options) -> Iterator[tuple[str | None, Lines]]:
-    if options["scope"] is not None:
-        yield one_scope(options), series.lines_of(options["alias"], one_scope(options))
-        return
-    cursor = None
-    while True:
-        found, cursor = series.page(options["alias"], cursor)
-        yield from found
-        if cursor is None:
-            return
+            yield {"sequence": alias, "scope": scope_text(each), "line": place, **said}

@@ -1,7 +1,5 @@
 """`manage.py sequences list`, `show`, `register` and `doctor`: the scopes, and whether the tables are sound."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -10,15 +8,15 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from sequences.changes.arguments import counted_in
+from sequences.management.arguments import Options, add_prefix, add_scope, one_scope
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.management.scope_arguments import add_prefix, add_scope
 from sequences.ops.audit.results import AuditResult
 from sequences.ops.costs import cost_of_thousand
 from sequences.ops.doctor import Verdict, diagnose
-from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
+from sequences.ops.overview import SCOPES_A_PAGE, ScopeFigures, last_audit, overview, scope_figures
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
-from sequences.services.arguments import check_scope
 from sequences.strategies import Strategy
 from sequences.types import Counter, named_scope, parted, scope_text
 
@@ -30,22 +28,26 @@ INNER = ("failure", "hand")
 
 SCOPES_EXAMINED = 100
 
-Options = Mapping[str, Any]
-
 
 def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
     """A row for each of the first scopes of every sequence, as the administration's overview shows them."""
     for figures in overview(list(configured())):
         if figures.trouble:
             problems.append(f"{figures.alias}: {figures.trouble}")
-        yield from _rows_of(figures)
+        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.has_more else "")
+        for scope in figures.scopes or (None,):  # one row without figures if no scope can be shown
+            yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
 
 
 def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
     """A row for each scope of a sequence, or for the one that is named."""
     strategy = strategies[options["alias"]]
     audit = last_audit(strategy)
-    counters = _counters(strategy, options) if options["scope"] is None else iter([[_named(strategy, options)]])
+    if options["scope"] is None:
+        counters = _counters(strategy, options)
+    else:
+        named = counted_in(strategy.alias, one_scope(options), options["period"])
+        counters = iter([[strategy.scopes.one(parted(named))]])
     for page in counters:
         yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, page))
 
@@ -68,13 +70,6 @@ def _examined(options: Options, problems: list[str]) -> Iterator[Row]:
     return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
 
 
-def _rows_of(figures: Figures) -> Iterator[Row]:
-    """The rows of a sequence; one without figures if no scope of it can be shown."""
-    for scope in figures.scopes or (None,):
-        note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.has_more else "")
-        yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
-
-
 def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
     """The scopes of a sequence that the options ask for, page by page."""
     cursor = None
@@ -85,14 +80,6 @@ def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
         yield counters
         if cursor is None:
             return
-
-
-def _named(strategy: Strategy, options: Options) -> Counter:
-    """The scope that is named. Raises InvalidScope and InvalidPeriod."""
-    named = named_scope(options["scope"])
-    check_scope(named)
-    naming = strategies.of(strategy.alias, named, period=options["period"]).naming
-    return strategy.scopes.one(parted(naming.dated(named, None, options["period"])[0]))
 
 
 def _row(
@@ -173,7 +160,7 @@ class Reading:
     arguments: Callable[[ArgumentParser], object] = lambda parser: None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """What every one has, and what this one has."""
+        """The arguments of its own, and the format."""
         self.arguments(parser)
         parser.add_argument("--format", choices=FORMATS, default="text")
 

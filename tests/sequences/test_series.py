@@ -38,7 +38,7 @@ from sequences import (
     series,
 )
 from sequences.changes import close, history, reopen, void
-from sequences.changes.plans import ChangeRequest
+from sequences.changes.apply import ChangeRequest
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,

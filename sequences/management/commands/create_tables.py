@@ -1,8 +1,7 @@
 """`manage.py create_tables` creates the tables that the configured sequences need."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
+from dataclasses import fields
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -23,10 +22,6 @@ def _tag(text: str) -> tuple[str, str]:
     if not name or not separator:
         raise ArgumentTypeError(f"{text!r} is not a tag: give NAME=VALUE")
     return name, value
-
-
-OF_TABLES = ("most_reads", "most_writes", "warm_reads", "warm_writes", "protected", "recoverable", "kms_key")
-"""The options that new tables have as they are."""
 
 
 class Command(BaseCommand):
@@ -55,7 +50,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            having = TableOptions(**{name: options[name] for name in OF_TABLES}, tags=dict(options["tag"]))
+            given = {one.name: options[one.name] for one in fields(TableOptions) if one.name in options}
+            having = TableOptions(**given, tags=dict(options["tag"]))
             created = create_tables(move_expiry=options["move_expiry"], options=having)
         except SequenceError as error:
             raise CommandError(str(error)) from error

@@ -1,13 +1,10 @@
 """`manage.py number_rows` gives rows what they lack: numbers after a crash, and texts that are newer than the rows."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, IntegrityError, models
+from django.db import DEFAULT_DB_ALIAS, IntegrityError
 
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField, number_rows, write_texts
@@ -30,7 +27,8 @@ class Command(BaseCommand):
         except (LookupError, ValueError) as error:
             raise CommandError(f"{error} Name models as shop.Invoice.") from error
         failed = []
-        for field in _fields(chosen):
+        columns = (field for model in chosen for field in model._meta.local_fields)  # each where it is declared
+        for field in (one for one in columns if isinstance(one, SequenceField)):
             try:
                 self._complete(field, options["database"], drafts=options["drafts"])
             except (IntegrityError, SequenceError) as error:
@@ -43,9 +41,3 @@ class Command(BaseCommand):
             self.stdout.write(f"{field}: {len(number_rows(field, using=using))} rows numbered")
         if written := write_texts(field, using=using):
             self.stdout.write(f"{field}: {written} texts written")
-
-
-def _fields(chosen: list[type[models.Model]]) -> Iterator[SequenceField]:
-    """The fields with numbers, each at the model that declares it."""
-    for model in chosen:
-        yield from (field for field in model._meta.local_fields if isinstance(field, SequenceField))

@@ -1,9 +1,7 @@
 """`manage.py sequences`: how sequences stand, audits, guarded changes, estimates, and tables of what there is."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sequences.capabilities import options_table, rules_table, strategies_table
 from sequences.exceptions import SequenceError
+from sequences.management.arguments import Options
 from sequences.management.audits import add_audit, run_audit
 from sequences.management.changes import CHANGES, add_history, run_history
 from sequences.management.engine import add_engine, run_engine
@@ -20,7 +19,7 @@ from sequences.management.standing import STANDING
 from sequences.ops.deployment import template, text_of
 from sequences.ops.watching import alarms_table, log_tables, metrics_table
 
-Run = Callable[[BaseCommand, Mapping[str, Any]], object]
+Run = Callable[[BaseCommand, Options], object]
 
 TABLES = {
     "strategies": ("what each strategy guarantees and costs", strategies_table),
@@ -64,7 +63,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
 
 
-def _write(text: Callable[[], str], command: BaseCommand, options: Mapping[str, Any]) -> None:
+def _write(text: Callable[[], str], command: BaseCommand, options: Options) -> None:
     command.stdout.write(text())
 
 

@@ -30,7 +30,7 @@ from sequences import (
     put_next_together,
 )
 from sequences.changes import apply
-from sequences.changes.plans import ChangeNote, ChangeRequest, Plan
+from sequences.changes.apply import ChangeNote, ChangeRequest, Plan
 from sequences.commit.retries import new_token, write_once
 from sequences.dynamodb import expressions
 from sequences.exceptions import (

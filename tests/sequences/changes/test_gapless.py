@@ -14,9 +14,8 @@ from django.conf import settings
 
 from sequences import changes, get_next_value, get_next_values, put_next
 from sequences.changes import finish_switch, switch
-from sequences.changes.apply import apply_change
+from sequences.changes.apply import ChangeRequest, apply_change
 from sequences.changes.gapless import _closing
-from sequences.changes.plans import ChangeRequest
 from sequences.dynamodb.expressions import GAPLESS_AFTER, GAPLESS_UNTIL, GIVEN_BACK, OWN_KEYS
 from sequences.exceptions import (
     InvalidChange,

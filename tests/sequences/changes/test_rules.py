@@ -531,7 +531,7 @@ class TestAdopt:
         get_next_value("orders")
         become(ATOMIC, {"counter_table": "more_counters"})
         with monkeypatch.context() as patch:
-            patch.setattr("sequences.changes.adoptions._stored", lambda *_, **__: 1 / 0)
+            patch.setattr("sequences.changes.adoptions._Adoption.store_rules", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 adopt("orders", **WHO)
         with pytest.raises(RulesChanged):

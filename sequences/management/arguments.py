@@ -1,7 +1,6 @@
-"""The scopes that the arguments of a command name."""
+"""The arguments that several commands have: the scopes that they name, and who runs them."""
 
-from __future__ import annotations
-
+import getpass
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping
 from typing import Any
@@ -36,3 +35,11 @@ def one_scope(options: Options) -> str | None:
 def scopes(options: Options) -> str | EveryScope | None:
     """The scope that is named; every scope, or those with a prefix, without the argument."""
     return EveryScope(options.get("prefix") or "") if options["scope"] is None else one_scope(options)
+
+
+def login() -> str:
+    """The login name of who runs the command; empty in a process without one."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a process without a login name
+        return ""
