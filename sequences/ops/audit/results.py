@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any, Self
 
 from ... import dynamodb
-from ...commit.retries import Deadline, new_token, read, write_once
+from ...commit.retries import new_token, read, write_once
 from ...dynamodb import expressions
 from ...exceptions import AuditRefused, TableMissing, WriteCancelled
 from ...registry import strategies
@@ -129,10 +129,7 @@ class KeptAudits:
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
         self.schema = strategy.history.schema
-
-    @property
-    def partition(self) -> str:
-        return f"#audits#{self.strategy.alias}"
+        self.partition = f"#audits#{strategy.alias}"
 
     def _key(self, text: str) -> dict[str, Any]:
         place = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % PLACES
@@ -165,30 +162,24 @@ class KeptAudits:
 
         Costs one read and one conditional write. Raises AuditRefused while another one has the place.
         """
-        row, token, now = self._row(text), new_token(), self.strategy.wall()
+        row, now = self._row(text), self.strategy.wall()
         if row and self._run(row).runs:
             raise _taken(row)
-        run = AuditRun(token=token, of=text, by=by, began_at=datetime.fromtimestamp(now, UTC), runs=True, ended=False)
-        request = expressions.change_row(
-            self.schema.table,
-            self._key(text),
-            unchanged={"token": row.get("token")},
-            sets={
-                "token": token,
-                "of": text,
-                "by": by,
-                "began_at": run.began_at.isoformat(),
-                "done": 0,
-                "wanted": 0,
-                "lease_until": int(now) + LEASE_SECONDS,
-            },
-            removes=["problem", *(["result"] if row.get("of") != text else [])],
-        )
+        begun = {
+            "token": new_token(),
+            "of": text,
+            "by": by,
+            "began_at": datetime.fromtimestamp(now, UTC).isoformat(),
+            "done": 0,
+            "wanted": 0,
+            "lease_until": int(now) + LEASE_SECONDS,
+        }
+        outdated = ["problem", *(["result"] if row.get("of") != text else [])]
         try:
-            self._write(request, token)
+            self._write(text, row.get("token"), begun, outdated)
         except WriteCancelled as error:
             raise _taken(self._row(text)) from error
-        return run
+        return self._run(begun)
 
     def renew(self, run: AuditRun, done: int, wanted: int) -> bool:
         """Store how far a running audit is; False if another one has its place. One write."""
@@ -204,18 +195,17 @@ class KeptAudits:
         return self._change(run, {"problem": problem[:LONGEST_WORDS]}, ["lease_until"])
 
     def _change(self, run: AuditRun, sets: Mapping[str, Any], removes: list[str]) -> bool:
-        key = self._key(run.of)
-        request = expressions.change_row(
-            self.schema.table, key, unchanged={"token": run.token}, sets=sets, removes=removes
-        )
         try:
-            self._write(request, "")
+            self._write(run.of, run.token, sets, removes)
         except WriteCancelled:
             return False
         return True
 
-    def _write(self, request: Mapping[str, Any], token: str) -> None:
-        write_once("update_item", request, token=token, deadline=Deadline(client=self.schema.client))
+    def _write(self, text: str, token: str | None, sets: Mapping[str, Any], removes: list[str]) -> None:
+        """Change the row of a place that has this token, or none. A repeat of the write knows itself by a new token."""
+        key, unchanged = self._key(text), {"token": token}
+        request = expressions.change_row(self.schema.table, key, unchanged=unchanged, sets=sets, removes=removes)
+        write_once("update_item", request, token=sets.get("token", ""), client=self.schema.client)
 
     def keep(self, result: AuditResult) -> None:
         """Keep the result of an audit that was not begun here. Costs one read and two writes.
