@@ -18,8 +18,8 @@ from .. import dynamodb
 from ..dynamodb import Indexes
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..registry import strategies
-from .alarms import alarms_of_log, alarms_of_table
 from .tables import indexes_of, schemas_of
+from .watching import alarms_of_log, alarms_of_table
 
 Json = dict[str, Any]
 
