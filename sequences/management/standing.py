@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.management.scope_arguments import add_prefix, add_scope
-from sequences.ops.audit.results import AuditResult
+from sequences.ops.audit.results import AuditResult, latest_audits
 from sequences.ops.costs import cost_of_thousand
 from sequences.ops.doctor import Verdict, diagnose
-from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, last_audit, overview, scope_figures
+from sequences.ops.overview import SCOPES_A_PAGE, Figures, ScopeFigures, overview, scope_figures
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.services.arguments import check_scope
@@ -44,7 +44,7 @@ def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
 def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
     """A row for each scope of a sequence, or for the one that is named."""
     strategy = strategies[options["alias"]]
-    audit = last_audit(strategy)
+    audit = next(iter(latest_audits(strategy)), None)
     counters = _counters(strategy, options) if options["scope"] is None else iter([[_named(strategy, options)]])
     for page in counters:
         yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, page))

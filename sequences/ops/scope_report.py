@@ -25,7 +25,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
-from .audit.values import explained
+from .audit.values import explained, skips
 
 REQUESTS_OF_A_SCOPE = 8
 REQUESTS_OF_A_REQUEST = 2
@@ -60,7 +60,7 @@ def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
     run, result = _kept(strategy, scope)
     return {
         "seen": seen,
-        "counter": _counter(seen),
+        "counter": counter_of(seen),
         "last_value": seen.last,
         "last_text": "" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
         "upcoming": following(strategy, scope, seen.last, NEXT_NUMBERS),
@@ -74,7 +74,7 @@ def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
     }
 
 
-def _counter(seen: ScopeSnapshot) -> Counter:
+def counter_of(seen: ScopeSnapshot) -> Counter:
     """The scope as lists show it."""
     if seen.counter:
         return seen.counter.rows.listed(seen.scope, seen.row, seen.last)
@@ -119,7 +119,7 @@ def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) ->
     strategy, numbers = seen.strategy, seen.numbers
     rows, expected = _rows(seen)
     why = _why(strategy, complete=complete)
-    skipped = [change for change in changes if change.after is not None and change.after != change.before]
+    skipped = skips(changes)
     for value in [*sorted(value for value in rows if value >= expected), None]:
         end = (numbers.before_start if seen.last is None else seen.last) if value is None else value - numbers.step
         for gap in explained(expected, end, skipped, numbers):

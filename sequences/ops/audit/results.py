@@ -23,7 +23,6 @@ from ... import dynamodb
 from ...commit.retries import new_token, read, write_once
 from ...dynamodb import expressions
 from ...exceptions import AuditRefused, TableMissing, WriteCancelled
-from ...registry import strategies
 from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
 from .report import AuditReport, findings_in_words
@@ -216,14 +215,15 @@ class KeptAudits:
         self.finish(self.begin(text, result.by), result)
 
 
-def latest_audits(sequence: str, limit: int = 10) -> list[AuditResult]:
-    """The results that are kept of a sequence, the latest first; none if no audit was ever kept.
+def latest_audits(strategy: Strategy) -> list[AuditResult]:
+    """The results that are kept of a sequence, the latest first; none if no audit was ever kept, or none can be kept.
 
     Cost: one query of at most PLACES rows of about 0.5 KB, 0.5 read units for 4 KB. It may miss what ended a second
-    ago.
-    Raises InvalidSequence, SequenceUnavailable and StorageRefused.
+    ago. Raises SequenceUnavailable and StorageRefused.
     """
-    kept = KeptAudits(strategies[sequence])
+    if not strategy.history.is_apart:
+        return []
+    kept = KeptAudits(strategy)
     request = expressions.query_numbers(
         kept.schema, kept.partition, newest_first=False, limit=PLACES, consistent=False, attributes=["result"]
     )
@@ -232,7 +232,7 @@ def latest_audits(sequence: str, limit: int = 10) -> list[AuditResult]:
     except TableMissing:
         return []
     results = [result for row in map(dynamodb.unmarshal, answer["Items"]) if (result := _result(row))]
-    return sorted(results, key=lambda result: result.at, reverse=True)[:limit]
+    return sorted(results, key=lambda result: result.at, reverse=True)
 
 
 def _plain(result: AuditResult) -> dict[str, Any]:

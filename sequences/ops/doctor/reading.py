@@ -21,8 +21,8 @@ from ..overview import is_away
 from ..tables import schemas_of
 from . import judging
 from .findings import Fact, Finding, Unknown
+from .judging import TableFacts
 from .scopes import read_scopes
-from .tables import TableFacts, of_table
 
 READS = 5  # their median counts
 PATIENCE_SECONDS = 1.0  # for one answer
@@ -61,7 +61,7 @@ def diagnose(*, most_tables: int | None = None, most_scopes: int = 0, thorough: 
     seen = [one for one in made if {(one.config.client, table) for table in one.lives.tables} <= known]
     of_sequences = [list(reading.sequence(one, tables, most_scopes)) for one in seen]
     return Diagnosis(
-        findings=[*wrong, *chain(*of_sequences, *clients, *map(of_table, tables))],
+        findings=[*wrong, *chain(*of_sequences, *clients, *map(judging.of_table, tables))],
         tables=tables,
         left_out=len(places) - len(tables),
         away=reading.away,
@@ -177,7 +177,7 @@ class _Reading:
 
     def _limits(self, alias: str) -> Fact:
         try:
-            return _read("describe_limits", {}, alias)
+            return _patience(alias).read("describe_limits", {})
         except (GaveUp, StorageError) as error:
             return replace(self._unknown(alias, "describe_limits", error), failure=False)
 
@@ -198,7 +198,7 @@ class _Reading:
         if schema.client in self.away:
             return Unknown(self.away[schema.client])
         try:
-            answer = _read(operation, {"TableName": schema.table}, schema.client)
+            answer = _patience(schema.client).read(operation, {"TableName": schema.table})
         except TableMissing:
             return None
         except (GaveUp, StorageError) as error:
@@ -243,15 +243,11 @@ def _tries(schema: KeySchema) -> Mapping[str, Mapping[str, Any]]:
     return {"query": query, "put_item": {**never, "Item": key}, "update_item": {**never, "Key": key}}
 
 
-def _read(operation: str, request: Mapping[str, Any], client: str) -> Mapping[str, Any]:
-    return _patience(client).read(operation, request)
-
-
 def _patience(client: str) -> Deadline:
     return Deadline(seconds=PATIENCE_SECONDS, client=client)
 
 
 def _timed(request: Mapping[str, Any], client: str) -> float:
     began = time.perf_counter()
-    _read("get_item", request, client)
+    _patience(client).read("get_item", request)
     return time.perf_counter() - began

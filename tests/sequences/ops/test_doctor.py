@@ -14,7 +14,7 @@ from sequences import dynamodb
 from sequences.commit.retries import Deadline
 from sequences.exceptions import StorageRefused
 from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, reading
-from sequences.ops.doctor.tables import TableFacts, of_table
+from sequences.ops.doctor.judging import TableFacts, of_table
 from sequences.registry import strategies
 from sequences.testing import moto_engine, sequence_tables
 from tests.sequences.support import handled, tapped
