@@ -42,9 +42,6 @@ class _Running:
         self.lock = threading.Lock()
         self.ends = threading.Event()
 
-    def forget_ended(self) -> None:
-        self.threads = {thread for thread in self.threads if thread.is_alive()}
-
 
 _running = _Running()
 os.register_at_fork(after_in_child=_running.reset)
@@ -64,7 +61,7 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
     """
     require_collections(strategy)
     with _running.lock:
-        _running.forget_ended()
+        _running.threads = {thread for thread in _running.threads if thread.is_alive()}
         if len(_running.threads) >= MOST_AUDITS:
             raise AuditRefused(f"This process runs {MOST_AUDITS} audits: wait for the end of one.")
         kept = KeptAudits(strategy)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from ...rows.layout import SIGNATURE
 
 MOST_LISTED = 1000
 
@@ -26,6 +28,11 @@ class Gap:
     by: str = ""
     at: str = ""
     reason: str = ""
+
+
+def signed(about: Mapping[str, Any]) -> dict[str, str]:
+    """By whom, when and why something was done, each empty if a row does not tell."""
+    return {name: str(about.get(name, "")) for name in SIGNATURE}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
