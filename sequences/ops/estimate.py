@@ -172,8 +172,7 @@ class _Case:
         """The groups of a scope at a rate, and what a number takes there."""
         pattern, traffic = self.pattern, self.traffic
         if not pattern.shares_writes:
-            counting = 2 if pattern is WritePattern.READ_AND_WRITE else 1
-            group = grouped(rate / traffic.processes, counting * traffic.latency, math.inf, 0.0)
+            group = grouped(rate / traffic.processes, pattern.counting * traffic.latency, math.inf, 0.0)
             return group, self.taken(group.size)
         group = taking_turns(rate, traffic.latency, self.most_together(), traffic.processor, traffic.processes)
         lone, shared = self.taken(1), self.taken(group.size)
@@ -187,10 +186,9 @@ class _Case:
 
     def served(self, taken: Units) -> float:
         """The seconds that a caller takes: the requests one after another, and the process's own work."""
-        traffic = self.traffic
-        trips = self.pattern.round_trips + (
-            traffic.tokens and not self.pattern.shares_writes
-        )  # the look for the marker
+        pattern, traffic = self.pattern, self.traffic
+        trips = 1 + (0 if pattern is WritePattern.BLOCK else pattern.counting)
+        trips += traffic.tokens and not pattern.shares_writes  # the look for the marker
         reads = taken.item.read / read_units(traffic.item_bytes)
         return (trips + reads) * traffic.latency + traffic.processor
 
