@@ -89,14 +89,12 @@ def template(client: str = dynamodb.DEFAULT_CLIENT) -> Json:
 
 def text_of(made: Json) -> str:
     """A template as text, with a line for each resource: CloudFormation counts spaces, too."""
-    parts = ",\n".join(
-        f'"{name}":{_lines(part) if name == "Resources" else _compact(part)}' for name, part in made.items()
-    )
-    return f"{{\n{parts}\n}}"
+    resources = _lines({name: _compact(resource) for name, resource in made["Resources"].items()})
+    return _lines({name: _compact(part) for name, part in made.items()} | {"Resources": resources})
 
 
-def _lines(resources: Json) -> str:
-    lines = ",\n".join(f'"{name}":{_compact(resource)}' for name, resource in resources.items())
+def _lines(parts: Mapping[str, str]) -> str:
+    lines = ",\n".join(f'"{name}":{text}' for name, text in parts.items())
     return f"{{\n{lines}\n}}"
 
 

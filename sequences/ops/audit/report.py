@@ -242,6 +242,5 @@ def _lines(findings: Findings[T], what: str, in_words: Callable[[T], str] = str)
 
 def _gap_in_words(gap: Gap, last: int | None) -> str:
     values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
-    maybe = f", {gap.reason}" if gap.reason else ""
-    explained = f", by {gap.by} at {gap.at}: {gap.reason}" if gap.by else maybe
-    return f"gap: {values}{' at the end' if gap.last == last else ''}{explained}"
+    explained = f"by {gap.by} at {gap.at}: {gap.reason}" if gap.by else gap.reason
+    return ", ".join(filter(None, [f"gap: {values}{' at the end' if gap.last == last else ''}", explained]))

@@ -69,19 +69,15 @@ class AuditResult:
     @classmethod
     def of(cls, report: AuditReport, *, by: str, at: datetime, seconds: float) -> Self:
         """The result of an audit of one scope, in the short form that is kept."""
+        same = ("sequence", "scope", "period", "missing", "unexplained", "last_value")
         return cls(
-            sequence=report.sequence,
-            scope=report.scope,
-            period=report.period,
+            **{name: getattr(report, name) for name in same},
             by=by,
             at=at,
             seconds=seconds,
             stored=report.carried,
-            missing=report.missing,
             gaps=report.gaps.total,
             voids=report.voids.total,
-            unexplained=report.unexplained,
-            last_value=report.last_value,
             findings=tuple(words[:LONGEST_WORDS] for words in islice(findings_in_words(report), MOST_WORDS)),
         )
 
