@@ -35,7 +35,7 @@ from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
 from ..ops.audit.report import scope_in_words
 from ..ops.audit.results import KeptAudits
-from ..ops.doctor import of_scope
+from ..ops.doctor.scopes import of_scope
 from ..ops.overview import scope_figures
 from ..ops.scope_report import REQUESTS_OF_A_REQUEST, REQUESTS_OF_A_SCOPE, look_at, settings_of, trace
 from ..registry import configured, strategies
