@@ -1,7 +1,5 @@
 """What SQL databases hold: the highest number in each scope, by the column of a model or by a query."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from decimal import Decimal

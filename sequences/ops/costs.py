@@ -6,8 +6,6 @@ a write takes 1 unit for each KB begun, in a transaction 2; a consistent read 1 
 conditional write takes what it would have taken, and a throttled request nothing.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Decimal

@@ -4,12 +4,10 @@
 partitions in the setting SEQUENCES_DELETABLE, as `{"tickets": ["#open"]}`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -39,12 +37,16 @@ ROLES: Mapping[str, tuple[str, Sequence[str], bool]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """A table under its name without TABLE_PREFIX. `expires` says whether its markers expire."""
+    """A table. `expires` says whether its markers expire."""
 
-    name: str
     schema: KeySchema
     expires: bool
-    indexes: Indexes = field(default_factory=dict)
+    indexes: Indexes
+
+    @property
+    def name(self) -> str:
+        """Its name without TABLE_PREFIX."""
+        return self.schema.table.removeprefix(dynamodb.table_name(""))
 
     @property
     def resource(self) -> str:
@@ -57,15 +59,8 @@ def tables(client: str = dynamodb.DEFAULT_CLIENT) -> list[Table]:
     made = [strategies[alias] for alias in strategies if strategies[alias].config.client == client]
     schemas = dict.fromkeys(schema for strategy in made for schema in schemas_of(strategy))
     expiring = {strategy.markers.schema.table for strategy in made}
-    prefix = dynamodb.table_name("")
     return [
-        Table(
-            name=schema.table.removeprefix(prefix),
-            schema=schema,
-            expires=schema.table in expiring,
-            indexes=indexes_of(made, schema.table, client),
-        )
-        for schema in schemas
+        Table(schema=one, expires=one.table in expiring, indexes=indexes_of(made, one.table, client)) for one in schemas
     ]
 
 
@@ -161,8 +156,8 @@ def _policy(role: str, found: Sequence[Table]) -> Json:
     arns: list[Any] = [{"Fn::GetAtt": [f"{table.resource}Table", "Arn"]} for table in found]
     arns += [{"Fn::Sub": f"${{{table.resource}Table.Arn}}/index/*"} for table in found if table.indexes]
     statements: list[Any] = [_statement("Allow", actions, arns)]
-    if deletes:
-        statements += [_deletion(table) for table in found if table.name in _deletable()]
+    deletable: Mapping[str, Sequence[str]] = getattr(settings, "SEQUENCES_DELETABLE", {}) if deletes else {}
+    statements += [_deletion(table, deletable[table.name]) for table in found if table.name in deletable]
     statements.append(_statement("Deny", NEVER, arns))
     decrypt = {"Effect": "Allow", "Action": ["kms:Decrypt", "kms:DescribeKey"], "Resource": {"Ref": "KmsKeyArn"}}
     return {
@@ -178,14 +173,9 @@ def _statement(effect: str, actions: Sequence[str], resources: Any) -> Json:
     return {"Effect": effect, "Action": [f"dynamodb:{action}" for action in actions], "Resource": resources}
 
 
-def _deletable() -> Mapping[str, Sequence[str]]:
-    found: Mapping[str, Sequence[str]] = getattr(settings, "SEQUENCES_DELETABLE", {})
-    return found
-
-
-def _deletion(table: Table) -> Json:
-    """Deleting rows of certain partitions, where no item and no counter is."""
+def _deletion(table: Table, partitions: Sequence[str]) -> Json:
+    """Deleting rows of these partitions, where no item and no counter is."""
     return {
         **_statement("Allow", ["DeleteItem"], {"Fn::GetAtt": [f"{table.resource}Table", "Arn"]}),
-        "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [*_deletable()[table.name]]}},
+        "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [*partitions]}},
     }

@@ -3,8 +3,6 @@
 The formulas know no races between hosts and no throttles. The groups that share a write are in `queueing`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field, replace
@@ -230,7 +228,6 @@ class _Case:
 
 
 def _remedy(case: _Case, limit: str) -> str:
-    """What helps against a limit."""
     remedy = next(remedy for part, remedy in REMEDIES.items() if part in limit)
     return f"{_keys_of_their_own(case)}{remedy}" if "items" in limit else remedy
 

@@ -3,8 +3,6 @@
 Nothing here draws anything. `overview` bounds its requests and its time; what it could not read, it says in words.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from contextlib import suppress

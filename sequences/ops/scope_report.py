@@ -4,8 +4,6 @@ All of it only reads, and takes no number. Items are shown by their keys alone. 
 at its end.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

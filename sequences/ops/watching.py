@@ -6,8 +6,6 @@ where they notice it, as failed and slow requests, whatever its cause. Two more 
 the sample has one: `status`, and `milliseconds` of the whole request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

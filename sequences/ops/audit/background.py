@@ -4,8 +4,6 @@ There is one audit of a scope at a time. At a regular end of the process its aud
 dies, their leases end, and another process may begin them again: an audit writes nothing but its own row.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os
@@ -21,7 +19,6 @@ from ...strategies.base import Strategy
 from ...types import Scope, scope_text
 from .check import require_collections
 from .column_check import reports_on
-from .report import AuditReport
 from .results import AuditResult, AuditRun, KeptAudits
 
 PROGRESS_SECONDS = 2.0
@@ -115,13 +112,12 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
                 raise _Stopped("another audit began")
             told = time.monotonic()
 
-    def result_of(report: AuditReport) -> AuditResult:
-        nonlocal began
-        since, began = began, time.monotonic()
-        at = datetime.fromtimestamp(kept.strategy.wall(), UTC)
-        return AuditResult.of(report, by=run.by, at=at, seconds=began - since)
-
-    result = reduce(AuditResult.with_rows, map(result_of, reports_on(kept.strategy, scope, progress)))
+    results = []
+    for report in reports_on(kept.strategy, scope, progress):
+        now, at = time.monotonic(), datetime.fromtimestamp(kept.strategy.wall(), UTC)
+        results.append(AuditResult.of(report, by=run.by, at=at, seconds=now - began))
+        began = now
+    result = reduce(AuditResult.with_rows, results)
     kept.finish(run, result)
     logger.info("audit of %s %r by %s: %s", result.sequence, scope, run.by, result.verdict)
 

@@ -1,7 +1,5 @@
 """The check of one scope: which values are missing or withdrawn, and which rows do not belong there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
@@ -90,7 +88,6 @@ class Check(Values):
         self._end()
 
     def rows(self, page: Sequence[Row]) -> None:
-        """Check one page of items."""
         numbers = [self.schema.number_or_none(row) for row in page]
         self._raise_bound(numbers)
         for row, number in zip(page, numbers, strict=True):
@@ -131,7 +128,6 @@ class Check(Values):
         return [gap]
 
     def finished(self) -> AuditReport:
-        """The report, after all rows."""
         self.report.unjudged_gaps = self.own_keys.unjudged_gaps
         self.report.notes = tuple(self._notes())
         return self.report

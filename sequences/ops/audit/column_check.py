@@ -180,7 +180,6 @@ class ColumnCheck(Values):
             self.same.append(self._named(row))
 
     def lacks(self, row: Row) -> None:
-        """Take a row that has no number."""
         finding = Unnumbered(row=self._named(row))
         self.report.unnumbered.add(finding)
         self.tell(finding)
@@ -229,7 +228,6 @@ class ColumnCheck(Values):
                 return
 
     def finished(self) -> ColumnReport:
-        """The report, after the last row."""
         self._end_of_number()
         self._end()
         self.report.notes = tuple(self._notes())

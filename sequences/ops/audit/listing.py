@@ -3,8 +3,6 @@
 They are read page by page, so that memory stays bounded however many there are.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -7,8 +7,6 @@ write that stores them:
     own_keys_after   above which value they are counted; an earlier version did not count them
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The report of an audit of one scope, in bounded memory, and its words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -61,7 +61,6 @@ class AuditResult:
 
     @property
     def verdict(self) -> str:
-        """What it comes to, in words."""
         if not self.unexplained:
             return "everything is explained"
         return "1 finding is unexplained" if self.unexplained == 1 else f"{self.unexplained} findings are unexplained"

@@ -1,7 +1,5 @@
 """The values of one scope up to its last one: which sort keys they are, which are missing, which a change skipped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial

@@ -4,8 +4,6 @@ It writes nothing: what it tries has a condition that cannot hold. Whether a seq
 is judged in `soundness`, by which a process refuses its first write, too.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,7 +99,6 @@ def _places(made: Sequence[Strategy]) -> dict[tuple[str, str], tuple[KeySchema, 
 
 
 def _kept(strategy: Strategy, table: str) -> list[str]:
-    """What a sequence keeps in a table."""
     kept = {
         "items": strategy.schema.table,
         "counters": strategy.counter.table if strategy.counter else "",
@@ -224,7 +221,6 @@ class _Reading:
 
 
 def _caller(alias: str) -> str | Unknown:
-    """In whose name a client signs."""
     try:
         return dynamodb.caller(alias) or Unknown("This engine is not AWS: anybody may do everything.", failure=False)
     except StorageError as error:

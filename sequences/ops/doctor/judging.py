@@ -1,7 +1,5 @@
 """What the facts about tables, clients and sequences mean, each for itself. Judging needs no network."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What needs a hand among the scopes of a sequence: set back, used up, frozen, not audited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -125,7 +123,6 @@ def _ends_on(seen: ScopeSnapshot) -> date | None:
 
 
 def _keeps_audits(strategy: Strategy) -> bool:
-    """Whether audits can be made and kept."""
     return strategy.layout.in_collections and strategy.history.is_apart
 
 
