@@ -54,8 +54,9 @@ class Table:
         return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", self.name))
 
 
-def tables(client: str = dynamodb.DEFAULT_CLIENT) -> list[Table]:
-    """The tables of all sequences of a client, each once."""
+def tables() -> list[Table]:
+    """The tables of all sequences of the default client, each once."""
+    client = dynamodb.DEFAULT_CLIENT
     made = [strategies[alias] for alias in strategies if strategies[alias].config.client == client]
     schemas = dict.fromkeys(schema for strategy in made for schema in schemas_of(strategy))
     expiring = {strategy.markers.schema.table for strategy in made}
@@ -64,9 +65,9 @@ def tables(client: str = dynamodb.DEFAULT_CLIENT) -> list[Table]:
     ]
 
 
-def template(client: str = dynamodb.DEFAULT_CLIENT) -> Json:
+def template() -> Json:
     """The template: nothing in it deletes an item, a counter or a table, and removing the stack keeps the tables."""
-    found = tables(client)
+    found = tables()
     resources = {f"{table.resource}Table": _table(table) for table in found}
     for table in found:
         resources |= dict(alarms_of_table(table.resource))

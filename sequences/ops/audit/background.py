@@ -73,10 +73,10 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
     return run
 
 
-def stop_audits(seconds: float = STOP_SECONDS) -> None:
-    """Have the audits of this process stop after the page that they read, and wait so long for it."""
+def stop_audits() -> None:
+    """Have the audits of this process stop after the page that they read, and wait STOP_SECONDS for it."""
     _running.ends.set()
-    until = time.monotonic() + seconds
+    until = time.monotonic() + STOP_SECONDS
     for thread in list(_running.threads):
         thread.join(max(until - time.monotonic(), 0.0))
     _running.ends.clear()
