@@ -37,7 +37,7 @@ class Use:
 
 
 class WritePattern(Enum):
-    """How a strategy counts: in words, the requests that it takes besides that of the item, and what the counter takes.
+    """How a strategy counts: in words, its requests besides the write of the item, and the units of its counter.
 
     Several numbers share those, or a block does. Without such requests the callers of one process share the write of
     their items, and the processes of one host take turns.

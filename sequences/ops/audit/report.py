@@ -131,10 +131,9 @@ class AuditReport:
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without; `skipped` of them are explained by a guarded change. `went_back_to` is the counter's
     value if that is lower than a value it handed out. A void without a signature is unexplained, and so is what was
-    `changed`. `explained_gaps`
-    counts the gaps that a guarded change explains, `unjudged_gaps` those that may be of items with keys of their own,
-    which are not among the rows. `notes` say what the audit cannot see, and why all gaps are acceptable if
-    `gaps_explained`.
+    `changed`. `explained_gaps` counts the gaps that a guarded change explains, `unjudged_gaps` those that may be of
+    items with keys of their own, which are not among the rows. `notes` say what the audit cannot see, and why all gaps
+    are acceptable if `gaps_explained`.
     """
 
     sequence: str
