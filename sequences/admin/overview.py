@@ -18,7 +18,8 @@ from ..capabilities import in_words
 from ..changes import history
 from ..exceptions import InvalidSequence, SequenceError
 from ..ops.costs import cost_of_thousand, units_alone
-from ..ops.doctor import EXAMINED_SCOPES, Finding, Hand, Verdict, needs_a_hand
+from ..ops.doctor.findings import Finding, Hand
+from ..ops.doctor.scopes import EXAMINED_SCOPES, needs_a_hand
 from ..ops.overview import (
     MOST_REQUESTS,
     MOST_SECONDS,
@@ -34,6 +35,7 @@ from ..ops.prices import cost_of_units, prices
 from ..rates import Rates
 from ..registry import configured, strategies
 from ..rows.answers import Spent
+from ..rows.soundness import Verdict
 from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
 from .charts import by_day

@@ -1,8 +1,8 @@
 """The administration's pages about one scope: what it holds, what became of a request, changes, audits, an export.
 
 The scope and the period are in the query of the address, as a scope may have any characters. What is read comes from
-`scope_report`, `request_trace` and `audit`, and what is changed from `changes`. A page whose reads fail says why, with
-a status that fits.
+`scope_report` and `audit`, and what is changed from `changes`. A page whose reads fail says why, with a status that
+fits.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ from ..ops.audit.check import require_collections
 from ..ops.audit.listing import export_numbers
 from ..ops.audit.report import scope_in_words
 from ..ops.audit.results import KeptAudits
-from ..ops.doctor import of_scope
+from ..ops.doctor.scopes import of_scope
 from ..ops.overview import scope_figures
-from ..ops.request_trace import REQUESTS_OF_A_REQUEST, trace
-from ..ops.scope_report import REQUESTS_OF_A_SCOPE, look_at, settings_of
+from ..ops.scope_report import REQUESTS_OF_A_REQUEST, REQUESTS_OF_A_SCOPE, look_at, settings_of, trace
 from ..registry import configured, strategies
 from ..strategies import Strategy
 from ..types import Scope, parted

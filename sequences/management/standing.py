@@ -11,10 +11,10 @@ from django.core.management.base import BaseCommand, CommandError
 from sequences.changes.arguments import counted_in
 from sequences.management.arguments import Options, add_prefix, add_scope, one_scope
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.ops.audit.results import AuditResult
+from sequences.ops.audit.results import AuditResult, latest_audits
 from sequences.ops.costs import cost_of_thousand
 from sequences.ops.doctor import Verdict, diagnose
-from sequences.ops.overview import SCOPES_A_PAGE, ScopeFigures, last_audit, overview, scope_figures
+from sequences.ops.overview import SCOPES_A_PAGE, ScopeFigures, overview, scope_figures
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.strategies import Strategy
@@ -42,7 +42,7 @@ def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
 def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
     """A row for each scope of a sequence, or for the one that is named."""
     strategy = strategies[options["alias"]]
-    audit = last_audit(strategy)
+    audit = next(iter(latest_audits(strategy)), None)
     if options["scope"] is None:
         counters = _counters(strategy, options)
     else:

@@ -1,7 +1,5 @@
 """What SQL databases hold: the highest number in each scope, by the column of a model or by a query."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -22,31 +20,21 @@ def highest_numbers(
     """The highest number that a column holds in each scope, and on each day of the column `date`, if one is named.
 
     Numbers below 0 are left out: every sequence begins above them. So are rows whose column of the scope is empty, or
-    without a day.
-    One query; for a function as scope it reads every row.
+    without a day. One query; for a function as scope it reads every row.
     """
     numbered = rows.filter(**{f"{field_name}__gte": 0}).order_by()
+    if callable(scope):  # what it says is a scope as it is, and None is one
+        for row in numbered.iterator():
+            day = getattr(row, date) if date else None
+            if date is None or day is not None:
+                yield scope(row), day, getattr(row, field_name)
+        return
     names = [name for name in (scope, date) if name]
-    found: Iterator[list[Any]]
-    if callable(scope):
-        found = (
-            [scope(row), *([getattr(row, date)] if date else []), getattr(row, field_name)]
-            for row in numbered.iterator()
-        )
-    elif names:
-        found = (list(group) for group in numbered.values_list(*names).annotate(Max(field_name)))
-    else:
-        number = numbered.aggregate(highest=Max(field_name))["highest"]
-        found = iter([] if number is None else [[number]])
-    for group in found:
-        number, day = group.pop(), group.pop() if date else None
-        place = group.pop() if scope else None
-        if isinstance(scope, str):  # what a function says is a scope as it is, and None is one
-            if place in (None, ""):
-                continue
-            place = str(place)
-        if date is None or day is not None:
-            yield place, day, number
+    highest = Max(field_name)
+    for group in numbered.values(*names).annotate(highest) if names else [numbered.aggregate(highest)]:
+        number = group[highest.default_alias]
+        if number is not None and all(group[name] not in (None, "") for name in names):
+            yield str(group[scope]) if scope else None, group.get(date), number
 
 
 def numbers_of_sql(connection: Any, sql: str) -> Iterator[tuple[str | None, int]]:

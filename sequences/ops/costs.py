@@ -6,8 +6,6 @@ a write takes 1 unit for each KB begun, in a transaction 2; a consistent read 1 
 conditional write takes what it would have taken, and a throttled request nothing.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,24 +28,30 @@ MOST_ITEM_BYTES = 400 * 1024
 MOST_TRANSACTION_BYTES = 4 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The write and the read units that a number takes of one partition."""
+
+    write: float = 0.0
+    read: float = 0.0
+
+
 class WritePattern(Enum):
-    """How a strategy counts, as far as requests, units and time go."""
+    """How a strategy counts: in words, its requests besides the write of the item, and the units of its counter.
 
-    TAIL = "the highest item is remembered, and the number is the key of the next"
-    TRANSACTION = "the counter moves in the transaction of the items"
-    ADDITION = "an addition to the counter, then the item"
-    READ_AND_WRITE = "a read of the counter and a conditional write, then the item"
-    BLOCK = "a block by an addition, then items from memory"
+    Several numbers share those, or a block does. Without such requests the callers of one process share the write of
+    their items, and the processes of one host take turns.
+    """
 
-    @property
-    def shares_writes(self) -> bool:
-        """Whether the callers of one process share the write of their items, and processes of one host take turns."""
-        return self in {WritePattern.TAIL, WritePattern.TRANSACTION}
+    TAIL = ("the highest item is remembered, and the number is the key of the next", 0, Use())
+    TRANSACTION = ("the counter moves in the transaction of the items", 0, Use(2.0))
+    ADDITION = ("an addition to the counter, then the item", 1, Use(1.0))
+    READ_AND_WRITE = ("a read of the counter and a conditional write, then the item", 2, Use(1.0, 1.0))
+    BLOCK = ("a block by an addition, then items from memory", 1, Use(1.0))
 
-    @property
-    def round_trips(self) -> int:
-        """How many requests one caller waits for, one after another, without a token."""
-        return {WritePattern.ADDITION: 2, WritePattern.READ_AND_WRITE: 3}.get(self, 1)
+    def __init__(self, about: str, counting: int, counter: Use) -> None:
+        self.counting, self.counter = counting, counter
+        self.shares_writes = not counting
 
 
 PATTERNS: dict[type[Strategy], WritePattern] = {
@@ -66,14 +70,6 @@ def pattern_of(strategy: type[Strategy]) -> WritePattern:
             return PATTERNS[base]
     known = ", ".join(known.__name__ for known in PATTERNS)
     raise InvalidSequence(f"{strategy.__name__} cannot be estimated: nothing is known of its costs, only of {known}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """The write and the read units that a number takes of one partition."""
-
-    write: float = 0.0
-    read: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +117,11 @@ def units(
     """
     alone = not tokens and (together <= 1 or not pattern.shares_writes) and pattern is not WritePattern.TRANSACTION
     item = Use(write_units(item_bytes) * (1 if alone else 2))
-    marker = Use(2.0 * tokens, 0.0 if pattern.shares_writes else 1.0 * tokens)
-    first = 1.0 + tokens  # the item, and the look for the marker
-    match pattern:
-        case WritePattern.TAIL:
-            return Units(1 / together, item, marker)
-        case WritePattern.TRANSACTION:
-            return Units(1 / together, item, marker, Use(2 / together))
-        case WritePattern.ADDITION:
-            return Units(first + 1 / together, item, marker, Use(1 / together))
-        case WritePattern.READ_AND_WRITE:
-            return Units(first + 2 / together, item, marker, Use(1 / together, 1 / together))
-        case WritePattern.BLOCK:
-            return Units(first + 1 / block_size, item, marker, Use(1 / block_size))
+    looks = 0.0 if pattern.shares_writes else 1.0 * tokens  # for the marker
+    share = 1 / (block_size if pattern is WritePattern.BLOCK else together)
+    requests = share if pattern.shares_writes else 1.0 + looks + pattern.counting * share
+    counter = Use(pattern.counter.write * share, pattern.counter.read * share)
+    return Units(requests, item, Use(2.0 * tokens, looks), counter)
 
 
 def units_alone(strategy: Strategy, *, tokens: bool = False) -> tuple[float, float] | None:

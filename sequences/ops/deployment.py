@@ -4,12 +4,10 @@
 partitions in the setting SEQUENCES_DELETABLE, as `{"tickets": ["#open"]}`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -18,8 +16,8 @@ from .. import dynamodb
 from ..dynamodb import Indexes
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..registry import strategies
-from .alarms import alarms_of_log, alarms_of_table
 from .tables import indexes_of, schemas_of
+from .watching import alarms_of_log, alarms_of_table
 
 Json = dict[str, Any]
 
@@ -39,12 +37,16 @@ ROLES: Mapping[str, tuple[str, Sequence[str], bool]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """A table under its name without TABLE_PREFIX. `expires` says whether its markers expire."""
+    """A table. `expires` says whether its markers expire."""
 
-    name: str
     schema: KeySchema
     expires: bool
-    indexes: Indexes = field(default_factory=dict)
+    indexes: Indexes
+
+    @property
+    def name(self) -> str:
+        """Its name without TABLE_PREFIX."""
+        return self.schema.table.removeprefix(dynamodb.table_name(""))
 
     @property
     def resource(self) -> str:
@@ -52,26 +54,20 @@ class Table:
         return "".join(part.capitalize() for part in re.split(r"[^A-Za-z0-9]+", self.name))
 
 
-def tables(client: str = dynamodb.DEFAULT_CLIENT) -> list[Table]:
-    """The tables of all sequences of a client, each once."""
+def tables() -> list[Table]:
+    """The tables of all sequences of the default client, each once."""
+    client = dynamodb.DEFAULT_CLIENT
     made = [strategies[alias] for alias in strategies if strategies[alias].config.client == client]
     schemas = dict.fromkeys(schema for strategy in made for schema in schemas_of(strategy))
     expiring = {strategy.markers.schema.table for strategy in made}
-    prefix = dynamodb.table_name("")
     return [
-        Table(
-            name=schema.table.removeprefix(prefix),
-            schema=schema,
-            expires=schema.table in expiring,
-            indexes=indexes_of(made, schema.table, client),
-        )
-        for schema in schemas
+        Table(schema=one, expires=one.table in expiring, indexes=indexes_of(made, one.table, client)) for one in schemas
     ]
 
 
-def template(client: str = dynamodb.DEFAULT_CLIENT) -> Json:
+def template() -> Json:
     """The template: nothing in it deletes an item, a counter or a table, and removing the stack keeps the tables."""
-    found = tables(client)
+    found = tables()
     resources = {f"{table.resource}Table": _table(table) for table in found}
     for table in found:
         resources |= dict(alarms_of_table(table.resource))
@@ -89,14 +85,12 @@ def template(client: str = dynamodb.DEFAULT_CLIENT) -> Json:
 
 def text_of(made: Json) -> str:
     """A template as text, with a line for each resource: CloudFormation counts spaces, too."""
-    parts = ",\n".join(
-        f'"{name}":{_lines(part) if name == "Resources" else _compact(part)}' for name, part in made.items()
-    )
-    return f"{{\n{parts}\n}}"
+    resources = _lines({name: _compact(resource) for name, resource in made["Resources"].items()})
+    return _lines({name: _compact(part) for name, part in made.items()} | {"Resources": resources})
 
 
-def _lines(resources: Json) -> str:
-    lines = ",\n".join(f'"{name}":{_compact(resource)}' for name, resource in resources.items())
+def _lines(parts: Mapping[str, str]) -> str:
+    lines = ",\n".join(f'"{name}":{text}' for name, text in parts.items())
     return f"{{\n{lines}\n}}"
 
 
@@ -163,8 +157,8 @@ def _policy(role: str, found: Sequence[Table]) -> Json:
     arns: list[Any] = [{"Fn::GetAtt": [f"{table.resource}Table", "Arn"]} for table in found]
     arns += [{"Fn::Sub": f"${{{table.resource}Table.Arn}}/index/*"} for table in found if table.indexes]
     statements: list[Any] = [_statement("Allow", actions, arns)]
-    if deletes:
-        statements += [_deletion(table) for table in found if table.name in _deletable()]
+    deletable: Mapping[str, Sequence[str]] = getattr(settings, "SEQUENCES_DELETABLE", {}) if deletes else {}
+    statements += [_deletion(table, deletable[table.name]) for table in found if table.name in deletable]
     statements.append(_statement("Deny", NEVER, arns))
     decrypt = {"Effect": "Allow", "Action": ["kms:Decrypt", "kms:DescribeKey"], "Resource": {"Ref": "KmsKeyArn"}}
     return {
@@ -180,14 +174,9 @@ def _statement(effect: str, actions: Sequence[str], resources: Any) -> Json:
     return {"Effect": effect, "Action": [f"dynamodb:{action}" for action in actions], "Resource": resources}
 
 
-def _deletable() -> Mapping[str, Sequence[str]]:
-    found: Mapping[str, Sequence[str]] = getattr(settings, "SEQUENCES_DELETABLE", {})
-    return found
-
-
-def _deletion(table: Table) -> Json:
-    """Deleting rows of certain partitions, where no item and no counter is."""
+def _deletion(table: Table, partitions: Sequence[str]) -> Json:
+    """Deleting rows of these partitions, where no item and no counter is."""
     return {
         **_statement("Allow", ["DeleteItem"], {"Fn::GetAtt": [f"{table.resource}Table", "Arn"]}),
-        "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [*_deletable()[table.name]]}},
+        "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [*partitions]}},
     }

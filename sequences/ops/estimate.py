@@ -3,10 +3,8 @@
 The formulas know no races between hosts and no throttles. The groups that share a write are in `queueing`.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field, replace
 from typing import Any
 
@@ -24,6 +22,15 @@ From https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partiti
 NEAR = 0.7
 """From this share of the ceiling on the traffic is near it: a queue is long before it never ends."""
 MONTH_SECONDS = 30 * 24 * 3600
+REMEDIES = {
+    "items": "Spread the numbers over more scopes or sequences, or make the items smaller.",
+    "markers": "Spread the numbers over more scopes or sequences, or leave the tokens out.",
+    "counters": "Take BlockAllocator, whose processes seldom ask the counter.",
+    "own work": "Run more processes.",
+    "writers": "Run more writers.",
+    "turns": "Run more writers, or spread the numbers over more scopes.",
+}
+"""What helps against a limit, by a part of its words."""
 
 
 class Verdict:
@@ -89,11 +96,6 @@ class Traffic:
         """The time in seconds for which a number keeps its process busy."""
         return self.processor_ms / 1000
 
-    @property
-    def writers_each(self) -> float:
-        """The writers of one process."""
-        return self.writers / self.processes
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
@@ -120,18 +122,18 @@ class Estimate:
 
 def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | None = None) -> Estimate:
     """What a strategy does under this traffic. Raises InvalidSequence for one whose costs are not known."""
-    pattern = pattern_of(strategy)
-    block_size = block_size or BlockAllocator.options["block_size"].default
-    group, taken = _at(pattern, traffic, traffic.hot, block_size)
     traffic = replace(traffic, own_keys=traffic.own_keys and strategy.takes_own_keys)
-    ceilings = _ceilings(pattern, traffic, block_size)
-    limit = min(ceilings, key=lambda name: ceilings[name])
-    ceiling = ceilings[limit]
-    loads = _loads(traffic, taken)
+    case = _Case(pattern_of(strategy), traffic, block_size or BlockAllocator.options["block_size"].default)
+    group, taken = case.at(traffic.hot)
+    ceiling, limit = case.ceiling()
+    loads = {
+        name: used * (traffic.hot if name != "counters" else traffic.per_second) for name, used in case.writes(taken)
+    }
     partition = max(loads, key=lambda name: loads[name])
-    verdict = _verdict(traffic, ceiling, taken)
-    wait = _served(pattern, traffic, taken)
-    if pattern is not WritePattern.BLOCK:
+    load = max(traffic.hot / ceiling, loads["counters"] / WRITES_A_SECOND)  # the counters of all scopes are in one
+    verdict = Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
+    wait = case.served(taken)
+    if case.pattern is not WritePattern.BLOCK:
         wait += group.wait  # for the write to begin
     return Estimate(
         strategy=strategy.__name__,
@@ -143,116 +145,100 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
         partition=partition,
         partition_units=loads[partition],
         verdict=verdict,
-        remedy="" if verdict == Verdict.FITS else _remedy(traffic, limit, block_size),
-        month_units=_month(pattern, traffic, taken, block_size),
+        remedy="" if verdict == Verdict.FITS else _remedy(case, limit),
+        month_units=case.month(taken),
     )
 
 
-def _at(pattern: WritePattern, traffic: Traffic, rate: float, block_size: int) -> tuple[Group, Units]:
-    """The groups of a scope at a rate, and what a number takes there."""
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One strategy under some traffic."""
 
-    def taken(together: float) -> Units:
-        return units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
+    pattern: WritePattern
+    traffic: Traffic
+    block_size: int
 
-    if not pattern.shares_writes:
-        counting = 2 if pattern is WritePattern.READ_AND_WRITE else 1
-        group = grouped(rate / traffic.processes, counting * traffic.latency, math.inf, 0.0)
-        return group, taken(group.size)
-    most = most_together(pattern, traffic.item_bytes, tokens=traffic.tokens)
-    group = taking_turns(rate, traffic.latency, most, traffic.processor, traffic.processes)
-    lone, shared = taken(1), taken(group.size)
-    share = group.alone / group.size  # of the numbers that are alone in their write
-    write = share * lone.item.write + (1 - share) * shared.item.write
-    reads = 0.0  # of the highest item, by a caller who comes when it is not remembered any more
-    if pattern is WritePattern.TAIL:
-        reads = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
-    item = Use(write, reads * read_units(traffic.item_bytes))
-    return group, replace(shared, requests=1 / group.size + reads, item=item)
+    def taken(self, together: float) -> Units:
+        """What one of so many numbers takes that share a write, as far as the pattern lets them."""
+        item_bytes, tokens = self.traffic.item_bytes, self.traffic.tokens
+        return units(self.pattern, item_bytes, tokens=tokens, together=together, block_size=self.block_size)
 
+    def most_together(self) -> int:
+        return most_together(self.pattern, self.traffic.item_bytes, tokens=self.traffic.tokens)
 
-def _served(pattern: WritePattern, traffic: Traffic, taken: Units) -> float:
-    """The seconds that a caller takes: the requests one after another, and the process's own work."""
-    trips = pattern.round_trips + (traffic.tokens and not pattern.shares_writes)  # the look for the marker
-    reads = taken.item.read / read_units(traffic.item_bytes)
-    return (trips + reads) * traffic.latency + traffic.processor
+    def at(self, rate: float) -> tuple[Group, Units]:
+        """The groups of a scope at a rate, and what a number takes there."""
+        pattern, traffic = self.pattern, self.traffic
+        if not pattern.shares_writes:
+            group = grouped(rate / traffic.processes, pattern.counting * traffic.latency, math.inf, 0.0)
+            return group, self.taken(group.size)
+        group = taking_turns(rate, traffic.latency, self.most_together(), traffic.processor, traffic.processes)
+        lone, shared = self.taken(1), self.taken(group.size)
+        share = group.alone / group.size  # of the numbers that are alone in their write
+        write = share * lone.item.write + (1 - share) * shared.item.write
+        reads = 0.0  # of the highest item, by a caller who comes when it is not remembered any more
+        if pattern is WritePattern.TAIL:
+            reads = math.exp(-rate * (traffic.latency + TAIL_SECONDS)) / group.size
+        item = Use(write, reads * read_units(traffic.item_bytes))
+        return group, replace(shared, requests=1 / group.size + reads, item=item)
 
+    def served(self, taken: Units) -> float:
+        """The seconds that a caller takes: the requests one after another, and the process's own work."""
+        pattern, traffic = self.pattern, self.traffic
+        trips = 1 + (0 if pattern is WritePattern.BLOCK else pattern.counting)
+        trips += traffic.tokens and not pattern.shares_writes  # the look for the marker
+        reads = taken.item.read / read_units(traffic.item_bytes)
+        return (trips + reads) * traffic.latency + traffic.processor
 
-def _ceilings(pattern: WritePattern, traffic: Traffic, block_size: int) -> Mapping[str, float]:
-    """The most numbers a second of one scope by what limits them."""
-    latency, busy, processes = traffic.latency, traffic.processor, traffic.processes
-    together = traffic.writers_each
-    if pattern.shares_writes:
-        together = min(together, most_together(pattern, traffic.item_bytes, tokens=traffic.tokens))
-    taken = units(pattern, traffic.item_bytes, tokens=traffic.tokens, together=together, block_size=block_size)
-    found = {
-        f"write units of the {name}' partition": WRITES_A_SECOND / used
-        for name, used in _writes(traffic, taken).items()
-        if used
-    }
-    if pattern.shares_writes:
-        seconds = max(processes * latency, latency + busy * together)
-        found["one write at a time, by turns"] = processes * together / seconds
-    else:
-        found["the writers, who wait for their requests"] = traffic.writers / _served(pattern, traffic, taken)
-    if busy:
-        found["the processes' own work"] = processes / busy
-    return found
+    def ceiling(self) -> tuple[float, str]:
+        """The most numbers a second of one scope, and what limits them."""
+        traffic = self.traffic
+        latency, busy, processes = traffic.latency, traffic.processor, traffic.processes
+        together = traffic.writers / processes
+        if self.pattern.shares_writes:
+            together = min(together, self.most_together())
+        taken = self.taken(together)
+        found = {
+            f"write units of the {name}' partition": WRITES_A_SECOND / used for name, used in self.writes(taken) if used
+        }
+        if self.pattern.shares_writes:
+            seconds = max(processes * latency, latency + busy * together)
+            found["one write at a time, by turns"] = processes * together / seconds
+        else:
+            found["the writers, who wait for their requests"] = traffic.writers / self.served(taken)
+        if busy:
+            found["the processes' own work"] = processes / busy
+        limit = min(found, key=lambda name: found[name])
+        return found[limit], limit
 
+    def writes(self, taken: Units) -> Iterator[tuple[str, float]]:
+        """The write units that a number takes of each partition; an item with a key of its own shares none."""
+        yield "items", 0.0 if self.traffic.own_keys else taken.item.write
+        yield "markers", taken.marker.write
+        yield "counters", taken.counter.write
 
-def _writes(traffic: Traffic, taken: Units) -> Mapping[str, float]:
-    """The write units that a number takes of each partition; an item with a key of its own shares none."""
-    return {
-        "items": 0.0 if traffic.own_keys else taken.item.write,
-        "markers": taken.marker.write,
-        "counters": taken.counter.write,
-    }
-
-
-def _loads(traffic: Traffic, taken: Units) -> Mapping[str, float]:
-    """The write units a second of each partition at the peak. The counters of all scopes are in one."""
-    writes = _writes(traffic, taken).items()
-    return {name: used * (traffic.per_second if name == "counters" else traffic.hot) for name, used in writes}
-
-
-def _verdict(traffic: Traffic, ceiling: float, taken: Units) -> str:
-    load = max(traffic.hot / ceiling, traffic.per_second * taken.counter.write / WRITES_A_SECOND)
-    return Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
-
-
-def _remedy(traffic: Traffic, limit: str, block_size: int) -> str:
-    """What helps against a limit."""
-    if "items" in limit:
-        own_keys = _keys_of_their_own(traffic, block_size)
-        return f"{own_keys}Spread the numbers over more scopes or sequences, or make the items smaller."
-    if "markers" in limit:
-        return "Spread the numbers over more scopes or sequences, or leave the tokens out."
-    if "counters" in limit:
-        return "Take BlockAllocator, whose processes seldom ask the counter."
-    if "own work" in limit:
-        return "Run more processes."
-    if "writers" in limit:
-        return "Run more writers."
-    return "Run more writers, or spread the numbers over more scopes."
+    def month(self, peak: Units) -> tuple[float, float] | None:
+        """The write and read units of a month: those of the peak, or those of an even rate, whichever are more."""
+        numbers = self.traffic.per_month
+        if numbers is None:
+            return None
+        rate = self.traffic.hot / self.traffic.per_second * (numbers / MONTH_SECONDS)
+        steady = self.at(rate)[1] if rate else peak
+        return numbers * max(peak.write, steady.write), numbers * max(peak.read, steady.read)
 
 
-def _keys_of_their_own(traffic: Traffic, block_size: int) -> str:
+def _remedy(case: _Case, limit: str) -> str:
+    remedy = next(remedy for part, remedy in REMEDIES.items() if part in limit)
+    return f"{_keys_of_their_own(case)}{remedy}" if "items" in limit else remedy
+
+
+def _keys_of_their_own(case: _Case) -> str:
     """What one scope would take without gaps, with items in partitions of their own; empty if that is no help."""
-    pattern, spread = WritePattern.TRANSACTION, replace(traffic, own_keys=True)
-    ceilings = _ceilings(pattern, spread, block_size)
-    limit = min(ceilings, key=lambda name: ceilings[name])
-    if ceilings[limit] <= min(_ceilings(pattern, traffic, block_size).values()):
+    transactions = replace(case, pattern=WritePattern.TRANSACTION)
+    ceiling, limit = replace(transactions, traffic=replace(case.traffic, own_keys=True)).ceiling()
+    if ceiling <= transactions.ceiling()[0]:
         return ""
     return (
         f"Without gaps {TransactionalCounter.__name__} with items under keys of their own (value_in) takes "
-        f"{ceilings[limit]:,.0f} a second in one scope; then the limit is {limit}. "
+        f"{ceiling:,.0f} a second in one scope; then the limit is {limit}. "
     )
-
-
-def _month(pattern: WritePattern, traffic: Traffic, peak: Units, block_size: int) -> tuple[float, float] | None:
-    """The write and read units of a month: those of the peak, or those of an even rate, whichever are more."""
-    if traffic.per_month is None:
-        return None
-    even = traffic.per_month / MONTH_SECONDS
-    rate = traffic.hot / traffic.per_second * even
-    steady = _at(pattern, traffic, rate, block_size)[1] if rate else peak
-    return traffic.per_month * max(peak.write, steady.write), traffic.per_month * max(peak.read, steady.read)

@@ -3,8 +3,6 @@
 Nothing here draws anything. `overview` bounds its requests and its time; what it could not read, it says in words.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,7 +17,7 @@ from ..registry import strategies
 from ..strategies import Strategy
 from ..strategies.scopes import CounterScopes
 from ..types import Counter
-from .audit.results import PLACES, AuditResult, latest_audits
+from .audit.results import AuditResult, latest_audits
 
 SEQUENCES_A_PAGE = 10
 FIRST_SCOPES = 5
@@ -105,14 +103,10 @@ def _looked_at(alias: str, silent: dict[str, str]) -> Figures:
         return Figures(alias=alias, trouble=str(error))
     if first := silent.get(strategy.config.client):
         return Figures(alias=alias, strategy=strategy, trouble=f"Not asked, as for {first}.", away=True)
-    with dynamodb.at_most(REQUESTS_A_SEQUENCE, seconds=SECONDS_A_SEQUENCE):
-        return figures_of(alias, None, _read_at_once(strategy), shown=FIRST_SCOPES, period=present_period(strategy))
-
-
-def _read_at_once(strategy: Strategy) -> int:
-    """How many scopes an overview reads."""
     counter = strategy.counter
-    return READ_SCOPES if counter is None or counter.rows.beside_items else COUNTERS_AT_ONCE
+    limit = READ_SCOPES if counter is None or counter.rows.beside_items else COUNTERS_AT_ONCE
+    with dynamodb.at_most(REQUESTS_A_SEQUENCE, seconds=SECONDS_A_SEQUENCE):
+        return figures_of(alias, None, limit, shown=FIRST_SCOPES, period=present_period(strategy))
 
 
 def present_period(strategy: Strategy, prefix: str = "") -> str:
@@ -142,7 +136,7 @@ def figures_of(
     strategy = strategies[alias]
     figures = Figures(alias=alias, strategy=strategy, period=period)
     try:
-        figures = replace(figures, audits=_audits(strategy))
+        figures = replace(figures, audits=latest_audits(strategy))
         counters, following = strategy.scopes.page(cursor, limit, prefix=prefix, period=period)
         counters.sort(key=partial(_given, strategy), reverse=True)
         scopes = _most_used(strategy, counters, shown)
@@ -170,15 +164,6 @@ def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int | None
 def is_away(error: SequenceError) -> bool:
     """Whether DynamoDB did not answer, or there is no way to it."""
     return isinstance(error, GaveUp | NotConfigured) or (isinstance(error, BudgetSpent) and error.too_slow)
-
-
-def last_audit(strategy: Strategy) -> AuditResult | None:
-    """The result of the last audit of a sequence that was kept. Costs one query; nothing where none can be kept."""
-    return next(iter(_audits(strategy)), None)
-
-
-def _audits(strategy: Strategy) -> Sequence[AuditResult]:
-    return latest_audits(strategy.alias, PLACES) if strategy.history.is_apart else ()
 
 
 def scope_figures(strategy: Strategy, counters: Sequence[Counter], *, by_hour: bool = False) -> list[ScopeFigures]:

@@ -1,7 +1,5 @@
 """What units cost, by the setting SEQUENCES_PRICES."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any

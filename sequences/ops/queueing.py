@@ -10,8 +10,6 @@ and a caller finds a write under way with probability r S / n, whose rest takes 
 Kleinrock, "Queueing Systems", volume 1, section 4.5.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

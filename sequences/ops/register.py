@@ -1,11 +1,9 @@
 """Lists the scopes of a sequence that has rows from before it kept a list: those that are named, or that it finds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 
-from ..commit.retries import Deadline, read
+from ..commit.retries import read
 from ..dynamodb import expressions
 from ..exceptions import OperationNotSupported
 from ..registry import strategies
@@ -81,7 +79,7 @@ def _partitions(strategy: Strategy) -> Iterator[str]:
     schema, after = strategy.schema, None
     while True:
         request = expressions.scan_partitions(schema, after=after)
-        answer = read("scan", request, deadline=Deadline(client=schema.client))
+        answer = read("scan", request, client=schema.client)
         yield from (row[schema.partition_name][schema.partition_type] for row in answer["Items"])
         after = answer.get("LastEvaluatedKey")
         if not after:

@@ -1,10 +1,8 @@
-"""What is stored of one scope, for somebody who looks at it: its state, its last numbers and their gaps, its changes.
+"""What is stored of one scope: its state, its last numbers and their gaps, its changes, and what became of a request.
 
 All of it only reads, and takes no number. Items are shown by their keys alone. `audit` proves a whole scope; this looks
 at its end.
 """
-
-from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import read
 from ..dynamodb import expressions
+from ..dynamodb.expressions import MARKER_EXPIRY
 from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
 from ..registry import configured
 from ..rows import operator_errors
@@ -25,13 +23,15 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
 from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
-from .audit.values import explained
+from .audit.values import explained, skips
 
 REQUESTS_OF_A_SCOPE = 8
+REQUESTS_OF_A_REQUEST = 2
 LAST_NUMBERS = 100
 NEXT_NUMBERS = 3
 LATEST_CHANGES = 200
 
+Rows = Mapping[int, Mapping[str, Any]]
 
 Line = Mapping[str, Any]
 """A number, or a gap from `first` to `last`: its `kind` is "stored", "void" or "gap".
@@ -58,7 +58,7 @@ def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
     run, result = _kept(strategy, scope)
     return {
         "seen": seen,
-        "counter": _counter(seen),
+        "counter": counter_of(seen),
         "last_value": seen.last,
         "last_text": "" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
         "upcoming": following(strategy, scope, seen.last, NEXT_NUMBERS),
@@ -72,7 +72,7 @@ def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
     }
 
 
-def _counter(seen: ScopeSnapshot) -> Counter:
+def counter_of(seen: ScopeSnapshot) -> Counter:
     """The scope as lists show it."""
     if seen.counter:
         return seen.counter.rows.listed(seen.scope, seen.row, seen.last)
@@ -115,11 +115,10 @@ def _unlisted(strategy: Strategy) -> str:
 def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) -> Iterator[Line]:
     """The last numbers up to the last value, in their order, and the gaps between them."""
     strategy, numbers = seen.strategy, seen.numbers
-    rows, first = _rows(seen)
+    rows, expected = _rows(seen)
     why = _why(strategy, complete=complete)
-    skipped = [change for change in changes if change.after is not None and change.after != change.before]
-    expected = first
-    for value in [*sorted(value for value in rows if value >= first), None]:
+    skipped = skips(changes)
+    for value in [*sorted(value for value in rows if value >= expected), None]:
         end = (numbers.before_start if seen.last is None else seen.last) if value is None else value - numbers.step
         for gap in explained(expected, end, skipped, numbers):
             yield _gap(strategy, seen.scope, gap, why)
@@ -128,50 +127,39 @@ def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) ->
             expected = value + numbers.step
 
 
-def _rows(seen: ScopeSnapshot) -> tuple[dict[int, Mapping[str, Any]], int]:
+def _rows(seen: ScopeSnapshot) -> tuple[Rows, int]:
     """The last items by their values, and the value from which on all of them were read."""
-    strategy, numbers = seen.strategy, seen.numbers
+    layout, numbers = seen.layout, seen.numbers
     if seen.last is None:
         return {}, numbers.start
-    if strategy.layout.in_collections:
-        return _of_collection(strategy, seen.scope, seen.last)
+    attributes = ["void", *filter(None, [layout.text_name])]
+    if layout.in_collections:
+        return _of_collection(seen, seen.last, attributes)
     first = max(numbers.start, seen.last - numbers.step * (LAST_NUMBERS - 1))
-    values = range(first, seen.last + 1, numbers.step)
-    return _by_keys(strategy, seen.scope, values), first
+    return _by_keys(seen, range(first, seen.last + 1, numbers.step), attributes), first
 
 
-def _attributes(strategy: Strategy) -> list[str]:
-    return ["void", *filter(None, [strategy.layout.text_name])]
-
-
-def _of_collection(strategy: Strategy, scope: Scope, last: int) -> tuple[dict[int, Mapping[str, Any]], int]:
-    schema, numbers = strategy.schema, strategy.numbers
-    request = expressions.query_numbers(
-        schema,
-        strategy.layout.partition(scope),
-        newest_first=True,
-        limit=LAST_NUMBERS,
-        attributes=_attributes(strategy),
-    )
-    answer = read("query", request, deadline=strategy.deadline())
+def _of_collection(seen: ScopeSnapshot, last: int, attributes: list[str]) -> tuple[Rows, int]:
+    layout, schema, numbers = seen.layout, seen.layout.schema, seen.numbers
+    partition = layout.partition(seen.scope)
+    request = expressions.query_numbers(schema, partition, newest_first=True, limit=LAST_NUMBERS, attributes=attributes)
+    answer = seen.strategy.deadline().read("query", request)
     found = ((schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"]))
-    rows: dict[int, Mapping[str, Any]] = {
-        number: row for number, row in found if number is not None and not numbers.problem(number)
-    }
+    rows = {number: row for number, row in found if number is not None and not numbers.problem(number)}
     first = min(rows, default=last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
     return rows, first
 
 
-def _by_keys(strategy: Strategy, scope: Scope, values: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+def _by_keys(seen: ScopeSnapshot, values: Sequence[int], attributes: list[str]) -> Rows:
     """The items under these values, at most 100, which are no collection but have keys that follow from the values."""
-    layout = strategy.layout
+    layout = seen.layout
     (name,) = layout.key_names
-    keys = [layout.key(scope, value) for value in values]
-    request = expressions.read_keys(layout.schema.table, keys, attributes=[name, *_attributes(strategy)])
-    answer = read("batch_get_item", request, deadline=strategy.deadline())
+    keys = [layout.key(seen.scope, value) for value in values]
+    request = expressions.read_keys(layout.schema.table, keys, attributes=[name, *attributes])
+    answer = seen.strategy.deadline().read("batch_get_item", request)
     rows = {row[name]: row for row in map(dynamodb.unmarshal, answer["Responses"].get(layout.schema.table, ()))}
-    by_value = {value: rows.get(dynamodb.unmarshal(key)[name]) for value, key in zip(values, keys, strict=True)}
-    return {value: row for value, row in by_value.items() if row is not None}
+    named = ((value, dynamodb.unmarshal(key)[name]) for value, key in zip(values, keys, strict=True))
+    return {value: rows[text] for value, text in named if text in rows}
 
 
 def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:
@@ -224,3 +212,49 @@ def settings_of(strategy: Strategy) -> list[tuple[str, Any, bool]]:
         *((name, value, name not in given) for name, value in keys.items()),
         *((name, value, name not in config.options) for name, value in sorted(strategy.option.items())),
     ]
+
+
+def trace(strategy: Strategy, scope: str | None, token: str) -> dict[str, Any]:
+    """What became of a request of a scope, in any period: its marker, and the item under the marker's value.
+
+    `value` is None if nothing is known. `stored_at` is when the marker was stored, as far as its expiry tells.
+    `is_expired`: a repeat would be a new request by now. `item` says what is under the value now.
+    Cost: at most REQUESTS_OF_A_REQUEST reads. Raises SequenceUnavailable and StorageRefused.
+    """
+    send = strategy.deadline().read
+    answer = send("get_item", expressions.read_item(strategy.markers.schema.table, strategy.markers.key(scope, token)))
+    marker = dynamodb.unmarshal(answer.get("Item", {}))
+    value, expires = marker.get("value"), marker.get(MARKER_EXPIRY)
+    if not isinstance(value, int) or not isinstance(expires, int) or marker.get("token") != token:
+        return {"value": None}
+    counted, count = Dated.of(scope, marker.get("period", "")), marker.get("count", 1)
+    until = datetime.datetime.fromtimestamp(expires, datetime.UTC)
+    last = value + strategy.numbers.step * (count - 1)
+    day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else None
+    return {
+        "value": value,
+        "count": count,
+        "period": marker.get("period", ""),
+        "texts": [strategy.naming.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
+        "stored_at": until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
+        "until": until,
+        "is_expired": expires <= strategy.wall(),
+        "key": strategy.layout.key_text(counted, value),
+        "item": _item_of(strategy, counted, marker, send),
+    }
+
+
+def _item_of(strategy: Strategy, scope: Scope, marker: Mapping[str, Any], send: Any) -> str:
+    """What is stored under a marker's value, in words."""
+    if "count" in marker:
+        return "It took values without items."
+    layout, key = strategy.layout, strategy.layout.key(scope, marker["value"])
+    if len(key) != len(layout.key_names):
+        return "Its item has a key of its own, which the application knows."
+    row = dynamodb.unmarshal(send("get_item", expressions.read_item(layout.schema.table, key)).get("Item", {}))
+    if not row:
+        own = ", or it has a key of its own" if layout.may_own_key else ""
+        return f"Its item is not there any more{own}."
+    if row.get(layout.token_name) != marker["token"]:
+        return "The item under this number belongs to another request."
+    return "Its item is stored, and void." if signed_void(row) else "Its item is stored."

@@ -5,8 +5,6 @@ apostrophe before it. All cells are in quotes, so that no other separator than t
 the mark of UTF-8, which spreadsheets ask for.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable

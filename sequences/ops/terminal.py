@@ -1,7 +1,5 @@
 """What a command draws at a terminal: how far it is, and tables."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -19,7 +19,7 @@ from project.paths import ROOT
 from sequences import exceptions
 from sequences.metrics import INSTRUMENTS
 from sequences.metrics.prometheus import Prometheus, exposition
-from sequences.ops.alarms import ALARMS
+from sequences.ops.watching import ALARMS
 from tests.test_docs import cells, section
 from tickets.metrics import INSTRUMENTS as OF_SITE
 

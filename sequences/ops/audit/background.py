@@ -4,8 +4,6 @@ There is one audit of a scope at a time. At a regular end of the process its aud
 dies, their leases end, and another process may begin them again: an audit writes nothing but its own row.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os
@@ -21,7 +19,6 @@ from ...strategies.base import Strategy
 from ...types import Scope, scope_text
 from .check import require_collections
 from .column_check import reports_on
-from .report import AuditReport
 from .results import AuditResult, AuditRun, KeptAudits
 
 PROGRESS_SECONDS = 2.0
@@ -42,9 +39,6 @@ class _Running:
         self.lock = threading.Lock()
         self.ends = threading.Event()
 
-    def forget_ended(self) -> None:
-        self.threads = {thread for thread in self.threads if thread.is_alive()}
-
 
 _running = _Running()
 os.register_at_fork(after_in_child=_running.reset)
@@ -64,7 +58,7 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
     """
     require_collections(strategy)
     with _running.lock:
-        _running.forget_ended()
+        _running.threads = {thread for thread in _running.threads if thread.is_alive()}
         if len(_running.threads) >= MOST_AUDITS:
             raise AuditRefused(f"This process runs {MOST_AUDITS} audits: wait for the end of one.")
         kept = KeptAudits(strategy)
@@ -79,10 +73,10 @@ def start_audit(strategy: Strategy, scope: Scope, by: str) -> AuditRun:
     return run
 
 
-def stop_audits(seconds: float = STOP_SECONDS) -> None:
-    """Have the audits of this process stop after the page that they read, and wait so long for it."""
+def stop_audits() -> None:
+    """Have the audits of this process stop after the page that they read, and wait STOP_SECONDS for it."""
     _running.ends.set()
-    until = time.monotonic() + seconds
+    until = time.monotonic() + STOP_SECONDS
     for thread in list(_running.threads):
         thread.join(max(until - time.monotonic(), 0.0))
     _running.ends.clear()
@@ -118,13 +112,12 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
                 raise _Stopped("another audit began")
             told = time.monotonic()
 
-    def result_of(report: AuditReport) -> AuditResult:
-        nonlocal began
-        since, began = began, time.monotonic()
-        at = datetime.fromtimestamp(kept.strategy.wall(), UTC)
-        return AuditResult.of(report, by=run.by, at=at, seconds=began - since)
-
-    result = reduce(AuditResult.with_rows, map(result_of, reports_on(kept.strategy, scope, progress)))
+    results = []
+    for report in reports_on(kept.strategy, scope, progress):
+        now, at = time.monotonic(), datetime.fromtimestamp(kept.strategy.wall(), UTC)
+        results.append(AuditResult.of(report, by=run.by, at=at, seconds=now - began))
+        began = now
+    result = reduce(AuditResult.with_rows, results)
     kept.finish(run, result)
     logger.info("audit of %s %r by %s: %s", result.sequence, scope, run.by, result.verdict)
 

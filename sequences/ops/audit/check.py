@@ -1,21 +1,19 @@
 """The check of one scope: which values are missing or withdrawn, and which rows do not belong there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
-from ...dynamodb import marshal
+from ...dynamodb import marshal, unmarshal
 from ...exceptions import OperationNotSupported, ScopeNotFound
-from ...rows.layout import SIGNATURE, signed_void
+from ...rows.layout import signed_void
 from ...rows.reading import Row, pages
 from ...strategies.base import Strategy
 from ...types import Scope
-from .markers import OF_A_MARKER, MarkerCheck, OwnKeys
-from .report import AuditReport, Changed, Gap, Stray, Void
+from .markers import MarkerCheck, OwnKeys
+from .report import AuditReport, Changed, Gap, Stray, Void, signed
 from .values import Values
 
 ROWS_A_PAGE = 1000
-MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows read so far, and the number of values to check."""
@@ -40,12 +38,8 @@ def audit(
     """
     check = Check(strategy, scope, found)
     done = 0
-    for count in check.items():
+    for count in chain(check.items(), check.markers.rows()):
         done += count
-        progress(done, check.wanted)
-    for page in pages(strategy.markers.schema, strategy.markers.partition(scope), MARKERS_A_PAGE, *OF_A_MARKER):
-        check.markers.page(page)
-        done += len(page)
         progress(done, check.wanted)
     if done == 0 and strategy.option.get("scope_must_exist"):
         raise ScopeNotFound.of(strategy.alias, scope, "nothing is stored for it")
@@ -81,7 +75,7 @@ class Check(Values):
         self.voided, self.stored = found, stored
         self._text_name, self._digest_name = strategy.layout.text_name or "", strategy.layout.digest_name
         self._without_digest = 0
-        self.own_keys = OwnKeys(strategy, self.row)
+        self.own_keys = OwnKeys(strategy, unmarshal(self.counter.row or {}) if self.counter else {})
         self.markers = MarkerCheck(strategy, scope, self.own_keys, self.report)
 
     def items(self) -> Iterator[int]:
@@ -94,7 +88,6 @@ class Check(Values):
         self._end()
 
     def rows(self, page: Sequence[Row]) -> None:
-        """Check one page of items."""
         numbers = [self.schema.number_or_none(row) for row in page]
         self._raise_bound(numbers)
         for row, number in zip(page, numbers, strict=True):
@@ -112,11 +105,10 @@ class Check(Values):
         self._carries(value)
         text = str(row.get(self._text_name, ""))
         if about := signed_void(row):
-            by, at, reason = (str(about.get(name, "")) for name in SIGNATURE)
-            void = Void(value=value, by=by, at=at, reason=reason, text=text)
+            void = Void(value=value, text=text, **signed(about))
             self.report.voids.add(void)
             self.voided(void)
-            self.report.unsigned_voids += not (by and at)
+            self.report.unsigned_voids += not (void.by and void.at)
         else:
             self.stored(value, text)
         if self._digest_name:
@@ -136,7 +128,6 @@ class Check(Values):
         return [gap]
 
     def finished(self) -> AuditReport:
-        """The report, after all rows."""
         self.report.unjudged_gaps = self.own_keys.unjudged_gaps
         self.report.notes = tuple(self._notes())
         return self.report

@@ -13,7 +13,6 @@ from functools import partial
 from heapq import merge
 from typing import Any
 
-from ...commit.retries import read
 from ...exceptions import InvalidPeriod
 from ...registry import strategies
 from ...rows.item_reader import ItemReader
@@ -22,8 +21,8 @@ from ...types import Scope, begins, named_scope, parted, scope_text
 from . import columns as pages
 from .check import Progress, audit
 from .columns import Column, Row, Rows, Where
-from .report import AuditReport, ColumnReport, Duplicate, Gap, Stray, Unnumbered
-from .values import Values
+from .report import AuditReport, ColumnReport, Duplicate, Gap, Stray, Unnumbered, signed
+from .values import Values, explained
 
 MOST_ROWS = 10  # that are named for one number
 WAIT_SECONDS = 1.0  # in which a number that is stored comes to its row
@@ -181,7 +180,6 @@ class ColumnCheck(Values):
             self.same.append(self._named(row))
 
     def lacks(self, row: Row) -> None:
-        """Take a row that has no number."""
         finding = Unnumbered(row=self._named(row))
         self.report.unnumbered.add(finding)
         self.tell(finding)
@@ -202,12 +200,6 @@ class ColumnCheck(Values):
         else:
             self._carries(row.number)
 
-    def _raise_bound(self, numbers: Iterable[int | None]) -> None:
-        if self.counter is None:
-            self.bound = self._highest_stored()
-        else:
-            super()._raise_bound(numbers)
-
     def _end_of_number(self) -> None:
         if self.number is not None and self.count > 1 and not self.has_no_period:
             finding = Duplicate(value=self.number, count=self.count, rows=tuple(self.same))
@@ -221,24 +213,21 @@ class ColumnCheck(Values):
         """A gap, divided where an item says that its number was withdrawn."""
         step, first = self.numbers.step, gap.first
         for value, void in self._void_items(gap):
-            yield from _between(first, value - step, step)
-            signed = {name: str(void.get(name, "")) for name in ("by", "at", "reason")}
-            yield Gap(first=value, last=value, count=1, **signed)
+            yield from explained(first, value - step, (), self.numbers)
+            yield Gap(first=value, last=value, count=1, **signed(void))
             first = value + step
-        yield from _between(first, gap.last, step)
+        yield from explained(first, gap.last, (), self.numbers)
 
     def _void_items(self, gap: Gap) -> Iterator[tuple[int, Any]]:
         reader = ItemReader(self.strategy.layout, self.strategy.naming)
-        send = partial(read, client=self.strategy.config.client)
         after = None if gap.first == self.numbers.start else gap.first - self.numbers.step
-        for page in reader.pages(self.scope, after, send, newest_first=False):
+        for page in reader.pages(self.scope, after, self._send, newest_first=False):
             ours = [one for one in page if one.value <= gap.last and not self._is_foreign(one.value)]
             yield from ((one.value, one.void) for one in ours if one.void)
             if page and page[-1].value >= gap.last:
                 return
 
     def finished(self) -> ColumnReport:
-        """The report, after the last row."""
         self._end_of_number()
         self._end()
         self.report.notes = tuple(self._notes())
@@ -254,8 +243,3 @@ class ColumnCheck(Values):
             yield "Rows without a number get one by `manage.py number_rows`."
         if self.report.above:
             yield "A number above the counter will be given again: `manage.py sequences seed --column` prevents it."
-
-
-def _between(first: int, last: int, step: int) -> Iterator[Gap]:
-    if first <= last:
-        yield Gap(first=first, last=last, count=(last - first) // step + 1)

@@ -29,10 +29,6 @@ class Column:
     def __str__(self) -> str:
         return f"{self.field} in the database {self.using!r}"
 
-    def says_period_of(self, strategy: Strategy) -> bool:
-        """Whether a row says in which period it is numbered. The day on which it was saved is in no column."""
-        return self.field.date is not None or not strategy.layout.in_periods
-
     @property
     def rows(self) -> Rows:
         """All rows, with the attributes that say where they are numbered."""
@@ -107,13 +103,13 @@ def columns_of(sequence: str, databases: Sequence[str] = ()) -> list[Column]:
 class Where:
     """Where an audit looks for the numbers of a sequence: in items, in the rows of columns, or in both.
 
-    A column whose rows do not say their period is left out.
+    A column whose rows do not say their period is left out: the day on which a row was saved is in no column.
     """
 
     def __init__(self, strategy: Strategy, databases: Sequence[str] = ()) -> None:
         every = columns_of(strategy.alias, databases)
         self.strategy = strategy
-        self.columns = [column for column in every if column.says_period_of(strategy)]
+        self.columns = [one for one in every if one.field.date is not None or not strategy.layout.in_periods]
         self.left_out = [column for column in every if column not in self.columns]
 
     @property

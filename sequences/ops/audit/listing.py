@@ -3,13 +3,13 @@
 They are read page by page, so that memory stays bounded however many there are.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ...exceptions import SequenceError
+from ...rows.layout import SIGNATURE
 from ...strategies.base import Strategy
 from ...types import Scope, parted
 from ..spreadsheets import MARK, harmless, written
@@ -35,23 +35,19 @@ Line = Stored | Gap | Void | Changed | Duplicate | Unnumbered
 def cells(strategy: Strategy, scope: Scope, line: Line) -> list[object]:
     """The cells of a line under COLUMNS. `last` is a gap's last value.
 
-    `text` is what stands on the document, where the item has it; otherwise `first`, as FORMAT writes it today.
+    `text` is what stands on the document, where the item has it; otherwise `first`, as FORMAT writes it today. The rows
+    of a number that several have stand for the reason.
     """
     plain, period = parted(scope)
-    kind, shown = type(line).__name__.lower(), harmless(plain or "")
+    begin = [strategy.alias, period, harmless(plain or ""), type(line).__name__.lower()]
     if isinstance(line, Unnumbered):
-        return [strategy.alias, period, shown, kind, "", "", "", "", "", harmless(line.row)]
+        return [*begin, "", "", "", "", "", harmless(line.row)]
     first, last = (line.first, line.last) if isinstance(line, Gap) else (line.value, line.value)
-    stored = line.text if isinstance(line, Stored | Void | Changed) else ""
-    text = stored or strategy.naming.text_or_number(first, scope)
-    return [strategy.alias, period, shown, kind, first, last, *map(harmless, (text, *_signed(line)))]
-
-
-def _signed(line: Stored | Gap | Void | Changed | Duplicate) -> tuple[str, str, str]:
-    """By whom, when and why; the rows of a number that several have stand for the reason."""
+    text = getattr(line, "text", "") or strategy.naming.text_or_number(first, scope)
+    by, at, reason = (getattr(line, name, "") for name in SIGNATURE)
     if isinstance(line, Duplicate):
-        return "", "", ", ".join(line.rows)
-    return ("", "", "") if isinstance(line, Stored | Changed) else (line.by, line.at, line.reason)
+        reason = ", ".join(line.rows)
+    return [*begin, first, last, *map(harmless, (text, by, at, reason))]
 
 
 def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:
@@ -72,16 +68,14 @@ def export_numbers(strategy: Strategy, scope: Scope) -> Iterator[bytes]:
 
 def _parts(check: Check, reads: Iterator[int], found: list[Any]) -> Iterator[bytes]:
     yield MARK.encode() + written([(*COLUMNS, "item")])
-    more: int | None = 0
-    while more is not None:
-        yield written(_with_key(check, line) for line in found)
-        found.clear()
-        try:
-            more = next(reads, None)
-        except SequenceError as error:
-            logger.error("export of %s %r: incomplete: %s", check.strategy.alias, check.scope, error)
-            yield written([[INCOMPLETE]])
-            raise
+    try:
+        for _ in chain([0], reads):  # the first page is read already
+            yield written(_with_key(check, line) for line in found)
+            found.clear()
+    except SequenceError as error:
+        logger.error("export of %s %r: incomplete: %s", check.strategy.alias, check.scope, error)
+        yield written([[INCOMPLETE]])
+        raise
     yield written(_with_key(check, line) for line in found)
 
 

@@ -7,17 +7,16 @@ write that stores them:
     own_keys_after   above which value they are counted; an earlier version did not count them
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
-from ...rows.reading import MOST_IN_A_BATCH, Row, stored_tokens
+from ...rows.reading import MOST_IN_A_BATCH, Row, pages, stored_tokens
 from ...strategies.base import Strategy
 from ...types import Scope, parted
 from .report import AuditReport, Orphan
 
+MARKERS_A_PAGE = 100  # as many as one BatchGetItem takes
 OF_A_MARKER = ("token", "value", "count", "items", "own_keys", "period")
 """The attributes that the check reads."""
 
@@ -27,7 +26,7 @@ class OwnKeys:
 
     def __init__(self, strategy: Strategy, counter: Mapping[str, Any]) -> None:
         self._possible = strategy.takes_own_keys and strategy.layout.may_own_key
-        self._gapless = strategy.gapless
+        self._judges = self._possible and strategy.gapless
         self._step = strategy.numbers.step
         self._counted: int = counter.get(OWN_KEYS, 0)
         self._after: int | None = counter.get(OWN_KEYS_AFTER)
@@ -52,18 +51,18 @@ class OwnKeys:
     @property
     def unjudged_gaps(self) -> int:
         """How many gaps may be of items with keys of their own, so that they need no other explanation."""
-        if not (self._possible and self._gapless):
+        if not self._judges:
             return 0
         return self._earlier_gaps + (self._gaps if self._missing <= self._counted else 0)
 
     def notes(self) -> Iterator[str]:
         """What the audit cannot see or judge."""
-        if self._possible and self._gapless and self._gaps and self._counted:
+        if self._judges and self._gaps and self._counted:
             yield (
                 f"Of {self._missing} missing values {min(self._counted, self._missing)} have items with keys of their "
                 "own, which the audit cannot see."
             )
-        if self._possible and self._gapless and self._earlier_gaps:
+        if self._judges and self._earlier_gaps:
             where = "" if self._after is None else f" up to {self._after}"
             yield f"Gaps{where} cannot be judged: items with keys of their own were not counted then."
         if self._markers:
@@ -76,10 +75,16 @@ class MarkerCheck:
     def __init__(self, strategy: Strategy, scope: Scope, own_keys: OwnKeys, report: AuditReport) -> None:
         self._schema, self._numbers = strategy.schema, strategy.numbers
         self._partition, self._token_name = strategy.layout.partition(scope), strategy.layout.token_name
-        self._period = parted(scope)[1]
+        self._markers, self._scope, self._period = strategy.markers, scope, parted(scope)[1]
         self._own_keys, self._report = own_keys, report
 
-    def page(self, rows: Sequence[Row]) -> None:
+    def rows(self) -> Iterator[int]:
+        """Read and check the markers page by page, and tell how many rows each page has."""
+        for page in pages(self._markers.schema, self._markers.partition(self._scope), MARKERS_A_PAGE, *OF_A_MARKER):
+            self._page(page)
+            yield len(page)
+
+    def _page(self, rows: Sequence[Row]) -> None:
         """Check one page of markers: each of this period needs an item with its value and its token."""
         rows = [row for row in rows if row.get("period", "") == self._period and self._is_own(row)]
         self._report.markers += len(rows)

@@ -1,11 +1,11 @@
 """The report of an audit of one scope, in bounded memory, and its words."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from ...rows.layout import SIGNATURE
 
 MOST_LISTED = 1000
 
@@ -26,6 +26,11 @@ class Gap:
     by: str = ""
     at: str = ""
     reason: str = ""
+
+
+def signed(about: Mapping[str, Any]) -> dict[str, str]:
+    """By whom, when and why something was done, each empty if a row does not tell."""
+    return {name: str(about.get(name, "")) for name in SIGNATURE}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,10 +131,9 @@ class AuditReport:
     `last_value` is the highest value to check, None if there was none. `carried` counts the values with a stored item,
     and `missing` those without; `skipped` of them are explained by a guarded change. `went_back_to` is the counter's
     value if that is lower than a value it handed out. A void without a signature is unexplained, and so is what was
-    `changed`. `explained_gaps`
-    counts the gaps that a guarded change explains, `unjudged_gaps` those that may be of items with keys of their own,
-    which are not among the rows. `notes` say what the audit cannot see, and why all gaps are acceptable if
-    `gaps_explained`.
+    `changed`. `explained_gaps` counts the gaps that a guarded change explains, `unjudged_gaps` those that may be of
+    items with keys of their own, which are not among the rows. `notes` say what the audit cannot see, and why all gaps
+    are acceptable if `gaps_explained`.
     """
 
     sequence: str
@@ -235,6 +239,5 @@ def _lines(findings: Findings[T], what: str, in_words: Callable[[T], str] = str)
 
 def _gap_in_words(gap: Gap, last: int | None) -> str:
     values = f"{gap.first}" if gap.count == 1 else f"{gap.first} to {gap.last} ({gap.count} values)"
-    maybe = f", {gap.reason}" if gap.reason else ""
-    explained = f", by {gap.by} at {gap.at}: {gap.reason}" if gap.by else maybe
-    return f"gap: {values}{' at the end' if gap.last == last else ''}{explained}"
+    explained = f"by {gap.by} at {gap.at}: {gap.reason}" if gap.by else gap.reason
+    return ", ".join(filter(None, [f"gap: {values}{' at the end' if gap.last == last else ''}", explained]))

@@ -20,10 +20,9 @@ from itertools import islice
 from typing import Any, Self
 
 from ... import dynamodb
-from ...commit.retries import Deadline, new_token, read, write_once
+from ...commit.retries import new_token, read, write_once
 from ...dynamodb import expressions
 from ...exceptions import AuditRefused, TableMissing, WriteCancelled
-from ...registry import strategies
 from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
 from .report import AuditReport, findings_in_words
@@ -62,7 +61,6 @@ class AuditResult:
 
     @property
     def verdict(self) -> str:
-        """What it comes to, in words."""
         if not self.unexplained:
             return "everything is explained"
         return "1 finding is unexplained" if self.unexplained == 1 else f"{self.unexplained} findings are unexplained"
@@ -70,19 +68,15 @@ class AuditResult:
     @classmethod
     def of(cls, report: AuditReport, *, by: str, at: datetime, seconds: float) -> Self:
         """The result of an audit of one scope, in the short form that is kept."""
+        same = ("sequence", "scope", "period", "missing", "unexplained", "last_value")
         return cls(
-            sequence=report.sequence,
-            scope=report.scope,
-            period=report.period,
+            **{name: getattr(report, name) for name in same},
             by=by,
             at=at,
             seconds=seconds,
             stored=report.carried,
-            missing=report.missing,
             gaps=report.gaps.total,
             voids=report.voids.total,
-            unexplained=report.unexplained,
-            last_value=report.last_value,
             findings=tuple(words[:LONGEST_WORDS] for words in islice(findings_in_words(report), MOST_WORDS)),
         )
 
@@ -129,10 +123,7 @@ class KeptAudits:
     def __init__(self, strategy: Strategy) -> None:
         self.strategy = strategy
         self.schema = strategy.history.schema
-
-    @property
-    def partition(self) -> str:
-        return f"#audits#{self.strategy.alias}"
+        self.partition = f"#audits#{strategy.alias}"
 
     def _key(self, text: str) -> dict[str, Any]:
         place = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % PLACES
@@ -165,30 +156,24 @@ class KeptAudits:
 
         Costs one read and one conditional write. Raises AuditRefused while another one has the place.
         """
-        row, token, now = self._row(text), new_token(), self.strategy.wall()
+        row, now = self._row(text), self.strategy.wall()
         if row and self._run(row).runs:
             raise _taken(row)
-        run = AuditRun(token=token, of=text, by=by, began_at=datetime.fromtimestamp(now, UTC), runs=True, ended=False)
-        request = expressions.change_row(
-            self.schema.table,
-            self._key(text),
-            unchanged={"token": row.get("token")},
-            sets={
-                "token": token,
-                "of": text,
-                "by": by,
-                "began_at": run.began_at.isoformat(),
-                "done": 0,
-                "wanted": 0,
-                "lease_until": int(now) + LEASE_SECONDS,
-            },
-            removes=["problem", *(["result"] if row.get("of") != text else [])],
-        )
+        begun = {
+            "token": new_token(),
+            "of": text,
+            "by": by,
+            "began_at": datetime.fromtimestamp(now, UTC).isoformat(),
+            "done": 0,
+            "wanted": 0,
+            "lease_until": int(now) + LEASE_SECONDS,
+        }
+        outdated = ["problem", *(["result"] if row.get("of") != text else [])]
         try:
-            self._write(request, token)
+            self._write(text, row.get("token"), begun, outdated)
         except WriteCancelled as error:
             raise _taken(self._row(text)) from error
-        return run
+        return self._run(begun)
 
     def renew(self, run: AuditRun, done: int, wanted: int) -> bool:
         """Store how far a running audit is; False if another one has its place. One write."""
@@ -204,18 +189,17 @@ class KeptAudits:
         return self._change(run, {"problem": problem[:LONGEST_WORDS]}, ["lease_until"])
 
     def _change(self, run: AuditRun, sets: Mapping[str, Any], removes: list[str]) -> bool:
-        key = self._key(run.of)
-        request = expressions.change_row(
-            self.schema.table, key, unchanged={"token": run.token}, sets=sets, removes=removes
-        )
         try:
-            self._write(request, "")
+            self._write(run.of, run.token, sets, removes)
         except WriteCancelled:
             return False
         return True
 
-    def _write(self, request: Mapping[str, Any], token: str) -> None:
-        write_once("update_item", request, token=token, deadline=Deadline(client=self.schema.client))
+    def _write(self, text: str, token: str | None, sets: Mapping[str, Any], removes: list[str]) -> None:
+        """Change the row of a place that has this token, or none. A repeat of the write knows itself by a new token."""
+        key, unchanged = self._key(text), {"token": token}
+        request = expressions.change_row(self.schema.table, key, unchanged=unchanged, sets=sets, removes=removes)
+        write_once("update_item", request, token=sets.get("token", ""), client=self.schema.client)
 
     def keep(self, result: AuditResult) -> None:
         """Keep the result of an audit that was not begun here. Costs one read and two writes.
@@ -226,14 +210,15 @@ class KeptAudits:
         self.finish(self.begin(text, result.by), result)
 
 
-def latest_audits(sequence: str, limit: int = 10) -> list[AuditResult]:
-    """The results that are kept of a sequence, the latest first; none if no audit was ever kept.
+def latest_audits(strategy: Strategy) -> list[AuditResult]:
+    """The results that are kept of a sequence, the latest first; none if no audit was ever kept, or none can be kept.
 
     Cost: one query of at most PLACES rows of about 0.5 KB, 0.5 read units for 4 KB. It may miss what ended a second
-    ago.
-    Raises InvalidSequence, SequenceUnavailable and StorageRefused.
+    ago. Raises SequenceUnavailable and StorageRefused.
     """
-    kept = KeptAudits(strategies[sequence])
+    if not strategy.history.is_apart:
+        return []
+    kept = KeptAudits(strategy)
     request = expressions.query_numbers(
         kept.schema, kept.partition, newest_first=False, limit=PLACES, consistent=False, attributes=["result"]
     )
@@ -242,7 +227,7 @@ def latest_audits(sequence: str, limit: int = 10) -> list[AuditResult]:
     except TableMissing:
         return []
     results = [result for row in map(dynamodb.unmarshal, answer["Items"]) if (result := _result(row))]
-    return sorted(results, key=lambda result: result.at, reverse=True)[:limit]
+    return sorted(results, key=lambda result: result.at, reverse=True)
 
 
 def _plain(result: AuditResult) -> dict[str, Any]:

@@ -1,13 +1,10 @@
 """The values of one scope up to its last one: which sort keys they are, which are missing, which a change skipped."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
-from typing import Any
 
 from ...commit.retries import read
-from ...dynamodb import expressions, unmarshal
 from ...exceptions import InvalidSequence, TableMissing
 from ...registry import strategies
 from ...rows.counter_rows import CounterState
@@ -31,6 +28,11 @@ def explained(first: int, last: int, changes: Sequence[Change], numbers: Numbers
         first += count * step
 
 
+def skips(changes: Iterable[Change]) -> list[Change]:
+    """The changes that skipped numbers."""
+    return [change for change in changes if change.after is not None and change.after != change.before]
+
+
 def _skipped(change: Change, value: int, numbers: Numbers) -> bool:
     before = numbers.before_start if change.before is None else change.before
     return change.after is not None and before < value <= change.after
@@ -49,6 +51,7 @@ class Values:
     def __init__(self, strategy: Strategy, scope: Scope, found: Callable[[Gap], None]) -> None:
         strategy.layout.check_scope(scope)
         self.strategy, self.scope, self.found = strategy, scope, found
+        self._send = partial(read, client=strategy.config.client)
         plain, period = parted(scope)
         book = strategies.lines(strategy.alias)  # which has read the lines of the scope already
         self.report = self.kind(
@@ -60,8 +63,7 @@ class Values:
             name=book.of(plain).name if book else "",
         )
         self.numbers, self.schema = strategy.numbers, strategy.schema
-        self.row = self._counter_row()
-        self.counter = CounterState.of(self.row) if strategy.counter else None
+        self.counter = self._read_counter()
         self.counter_follows = False
         self.bound = _highest(self.counter) if self.counter else None
         self.last_value = (
@@ -85,13 +87,10 @@ class Values:
             return f"above the counter, which is at {max(self.bound, 0)}"
         return ""
 
-    def _counter_row(self) -> Mapping[str, Any]:
-        """The stored counter, even if it went back; empty for strategies without counters."""
+    def _read_counter(self) -> CounterState | None:
+        """The stored counter, even if it went back; None for strategies without counters."""
         counter = self.strategy.counter
-        if counter is None:
-            return {}
-        request = expressions.read_item(counter.table, counter.key(self.scope))
-        return unmarshal(read("get_item", request, client=counter.rows.schema.client).get("Item", {}))
+        return counter.rows.state(self.scope, self._send) if counter else None
 
     def _highest_stored(self) -> int:
         """The highest sort key that is a value."""
@@ -107,13 +106,11 @@ class Values:
         """
         highest = max((number for number in numbers if number is not None and not self._is_foreign(number)), default=0)
         if self.bound is not None and highest > self.bound:
-            self.bound = max(self.bound, _highest(CounterState.of(self._counter_row())))
-            if highest > self.bound and self._is_switching():
+            counter = self._read_counter()
+            self.bound = max(self.bound, _highest(counter)) if counter else self._highest_stored()
+            if counter and highest > self.bound and self.strategy.switch_note.is_switching(self._send):
                 self.bound, self.counter_follows = None, True
                 self.last_value = self._highest_stored()
-
-    def _is_switching(self) -> bool:
-        return self.strategy.switch_note.is_switching(partial(read, client=self.strategy.config.client))
 
     def _is_foreign(self, number: int | None) -> bool:
         return number is not None and self.numbers.is_of_others(number)
@@ -156,13 +153,9 @@ class Values:
     @cached_property
     def changes(self) -> list[Change]:
         """The changes that skipped numbers, the latest first."""
-        return [change for change in self._changes() if change.after is not None and change.after != change.before]
-
-    def _changes(self) -> Iterator[Change]:
-        try:
-            yield from self.strategy.history.of(self.scope)
-        except (InvalidSequence, TableMissing):
-            return  # no change was ever made
+        with suppress(InvalidSequence, TableMissing):  # no change was ever made
+            return skips(self.strategy.history.of(self.scope))
+        return []
 
 
 def _highest(state: CounterState) -> int:

@@ -1,7 +1,5 @@
 """What needs a hand among the scopes of a sequence: set back, used up, frozen, not audited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,9 +16,9 @@ from ...rows.soundness import Verdict
 from ...strategies import Strategy
 from ...strategies.snapshot import ScopeSnapshot
 from ...types import Counter, Dated, Scope, parted
-from ..audit.results import PLACES, AuditResult, latest_audits
+from ..audit.results import AuditResult, latest_audits
 from ..overview import Figures, present_period, scope_figures
-from ..scope_report import trouble_of
+from ..scope_report import counter_of, trouble_of
 from .findings import Finding, Hand, Unknown
 
 SCOPES_A_PAGE = 100
@@ -46,14 +44,14 @@ def read_scopes(strategy: Strategy, most: int) -> list[Finding]:
 
 
 def _read(strategy: Strategy, most: int) -> Iterator[Finding]:
-    more, unlisted, seen = False, "", list[tuple[Counter, ScopeSnapshot]]()
+    more, unlisted, seen = False, "", list[ScopeSnapshot]()
     try:
         counters, more = _listed(strategy, most)
         seen = _looked_at(strategy, counters)
     except OperationNotSupported as error:
         unlisted = str(error)
     yield _summary(strategy, len(seen), more=more, unlisted=unlisted)
-    yield from _examined(strategy, seen, _audits(strategy))
+    yield from _examined(strategy, seen, latest_audits(strategy) if _keeps_audits(strategy) else None)
 
 
 def needs_a_hand(figures: Figures) -> list[Finding]:
@@ -88,15 +86,14 @@ def _listed(strategy: Strategy, most: int) -> tuple[list[Counter], bool]:
     return found, cursor is not None
 
 
-def _looked_at(strategy: Strategy, counters: Iterable[Counter]) -> list[tuple[Counter, ScopeSnapshot]]:
+def _looked_at(strategy: Strategy, counters: Iterable[Counter]) -> list[ScopeSnapshot]:
     """Scopes that were listed, each as it is found, without those that have no row any more."""
     with suppress(SequenceError):  # what this host remembers counts for the present tables, so that they must be known
         strategy.lives.bind(strategy.deadline().read)
     found = []
     for counter in counters:
         with suppress(ScopeNotFound):
-            by_lines = strategies.by_lines(strategy, counter.counted_in)
-            found.append((counter, _seen(by_lines, counter.counted_in)))
+            found.append(_seen(strategies.by_lines(strategy, counter.counted_in), counter.counted_in))
     return found
 
 
@@ -111,23 +108,18 @@ def _seen(strategy: Strategy, scope: Scope) -> ScopeSnapshot:
 
 
 def _examined(
-    strategy: Strategy, seen: Sequence[tuple[Counter, ScopeSnapshot]], audits: Sequence[AuditResult] | None
+    strategy: Strategy, seen: Sequence[ScopeSnapshot], audits: Sequence[AuditResult] | None
 ) -> Iterator[Finding]:
     """The findings of each scope that needs a hand, then the audits; without these for None."""
-    for counter, one in seen:
-        yield from of_scope(one, partial(_ends_on, strategy, counter))
-    counted = [one.scope for _, one in seen if one.last is not None]
+    for one in seen:
+        yield from of_scope(one, partial(_ends_on, one))
+    counted = [one.scope for one in seen if one.last is not None]
     if audits is not None and (audits or counted):
         yield of_audits(strategy.alias, strategy.wall(), audits, counted)
 
 
-def _ends_on(strategy: Strategy, counter: Counter) -> date | None:
-    return scope_figures(strategy, [counter])[0].usage.ends_on
-
-
-def _audits(strategy: Strategy) -> Sequence[AuditResult] | None:
-    """The audits that are kept; None where none can be made or kept."""
-    return latest_audits(strategy.alias, PLACES) if _keeps_audits(strategy) else None
+def _ends_on(seen: ScopeSnapshot) -> date | None:
+    return scope_figures(seen.strategy, [counter_of(seen)])[0].usage.ends_on
 
 
 def _keeps_audits(strategy: Strategy) -> bool:

@@ -171,7 +171,7 @@ class TestList:
         counts: dict[str, Any] = {"stored": 5, "missing": 2, "gaps": 1, "voids": 0, "unexplained": 2, "seconds": 1.0}
         at = datetime.datetime(2026, 3, 4, 5, 6, tzinfo=datetime.UTC)
         kept = AuditResult(sequence="orders", scope="A", period="", by="ada", at=at, **counts)
-        monkeypatch.setattr(overview, "latest_audits", lambda sequence, limit: [kept] if sequence == "orders" else [])
+        monkeypatch.setattr(overview, "latest_audits", lambda strategy: [kept] if strategy.alias == "orders" else [])
         assert "Last audit: 2026-03-04 05:06, A: 2 findings are unexplained." in shown(staff.get(LIST))
 
     def test_scopes_are_searched(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:

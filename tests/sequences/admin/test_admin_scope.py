@@ -22,8 +22,7 @@ from sequences.commit.retries import Deadline
 from sequences.exceptions import SequenceUnavailable
 from sequences.ops.audit import background
 from sequences.ops.audit.results import KeptAudits
-from sequences.ops.request_trace import REQUESTS_OF_A_REQUEST
-from sequences.ops.scope_report import REQUESTS_OF_A_SCOPE
+from sequences.ops.scope_report import REQUESTS_OF_A_REQUEST, REQUESTS_OF_A_SCOPE
 from sequences.registry import strategies
 from sequences.rows.numbers import LARGEST
 from sequences.storage import personal_token

@@ -15,7 +15,7 @@ from sequences import dynamodb, get_last_value, get_next_values, put_next, put_n
 from sequences.commit import retries
 from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
-from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, findings_in_words
+from sequences.ops.audit import AuditReport, Gap, Orphan, Stray, Void, audit, check, findings_in_words, markers
 from sequences.ops.audit import report as report_module
 from sequences.registry import strategies
 from sequences.rows import reading
@@ -441,7 +441,7 @@ class TestBounds:
     def test_pages_are_put_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A collection and its markers are read by pages, across which gaps are found as within one."""
         monkeypatch.setattr(check, "ROWS_A_PAGE", 3)
-        monkeypatch.setattr(check, "MARKERS_A_PAGE", 2)
+        monkeypatch.setattr(markers, "MARKERS_A_PAGE", 2)
         fill("transactional", 10, tokens=True)
         for value in (3, 4, 7):
             delete("transactional", value)

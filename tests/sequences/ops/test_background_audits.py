@@ -72,7 +72,7 @@ def test_its_result_is_kept(strategy: Strategy, scope: str) -> None:
     assert result.findings == ("gap: 1234",)
     assert 0 < result.seconds < 60
     assert result.at >= run.began_at.replace(microsecond=0)
-    assert result in latest_audits(ALIAS, limit=1000)
+    assert result in latest_audits(strategies[ALIAS])
 
 
 def test_without_a_thread(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +297,7 @@ class TestCommand:
         put_next_many("transactional", [{}, {}], scope=f"{scope}-1")
         put_next_many("transactional", [{}], scope=f"{scope}-2")
         written("sequences", "audit", "transactional", "--keep", "--by", "eve")
-        (result,) = (one for one in latest_audits("transactional") if one.every_scope)
+        (result,) = (one for one in latest_audits(strategies["transactional"]) if one.every_scope)
         assert (result.scope, result.by, result.unexplained) == (None, "eve", 0)
         assert result.scopes >= 2
         assert result.stored >= 3
@@ -312,6 +312,6 @@ class TestCommand:
 def test_no_audit_was_kept(settings: Settings) -> None:
     """Before the first audit there are no results, and no error even if there is no table yet."""
     settings.TABLE_PREFIX = "missing_"
-    assert latest_audits(ALIAS) == []
+    assert latest_audits(strategies[ALIAS]) == []
     with pytest.raises(SequenceError):
         KeptAudits(strategies[ALIAS]).look("A")

@@ -16,9 +16,8 @@ from project.paths import ROOT
 from sequences import dynamodb, exceptions
 from sequences.exceptions import SequenceError
 from sequences.logs import JSONFormatter
-from sequences.ops.alarms import ALARMS, FILTERS
 from sequences.ops.deployment import ROLES, tables, template, text_of
-from sequences.ops.watching import alarms_table
+from sequences.ops.watching import ALARMS, FILTERS, alarms_table
 from sequences.registry import strategies
 from sequences.services.reporting import FOR_OPERATORS, failed, notify
 from sequences.testing import moto_engine

@@ -13,8 +13,9 @@ from pytest_django import Settings
 from sequences import dynamodb
 from sequences.commit.retries import Deadline
 from sequences.exceptions import StorageRefused
-from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose, reading
-from sequences.ops.doctor.tables import TableFacts, of_table
+from sequences.ops import doctor
+from sequences.ops.doctor import Finding, Unknown, Verdict, diagnose
+from sequences.ops.doctor.judging import TableFacts, of_table
 from sequences.registry import strategies
 from sequences.testing import moto_engine, sequence_tables
 from tests.sequences.support import handled, tapped
@@ -189,9 +190,9 @@ class TestReading:
     def test_who_asks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The name is told, or why it could not be asked for, which is no failure."""
         monkeypatch.setattr(dynamodb, "caller", lambda alias: f"arn of {alias}")
-        assert reading._caller("default") == "arn of default"
+        assert doctor._caller("default") == "arn of default"
         monkeypatch.setattr(dynamodb, "caller", mock.Mock(side_effect=StorageRefused("It is refused.")))
-        assert reading._caller("default") == Unknown("It is refused.", failure=False)
+        assert doctor._caller("default") == Unknown("It is refused.", failure=False)
 
     def test_what_is_tried(self) -> None:
         """A read of a key that no item has, and writes on a condition that nothing fulfils."""
@@ -201,7 +202,7 @@ class TestReading:
             "ConditionExpression": "attribute_exists(#key) AND attribute_not_exists(#key)",
             "ExpressionAttributeNames": {"#key": "pk"},
         }
-        assert reading._tries(strategies["atomic"].schema) == {
+        assert doctor._tries(strategies["atomic"].schema) == {
             "query": {
                 "TableName": strategies["atomic"].schema.table,
                 "KeyConditionExpression": "#key = :key",
@@ -273,7 +274,7 @@ class TestReading:
         entry = {"STRATEGY": f"{PATH}.atomic.AtomicCounter"}
         settings.SEQUENCES_CLIENTS = {"gone": {"ENDPOINT": "http://127.0.0.1:9"}}
         settings.SEQUENCES = {"gone": {**entry, "CLIENT": "gone"}, "here": entry}
-        monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 0.1)
         asked: list[str] = []
 
         class Noted(Deadline):
@@ -281,7 +282,7 @@ class TestReading:
                 asked.append(self.client)
                 return super().read(operation, request)
 
-        monkeypatch.setattr(reading, "Deadline", Noted)
+        monkeypatch.setattr(doctor, "Deadline", Noted)
         diagnosis = diagnose()
         assert asked.count("gone") == 1
         assert list(diagnosis.away) == ["gone"]

@@ -18,9 +18,11 @@ from pytest_django import Settings
 
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
 from sequences.commit import host_memory
+from sequences.ops import doctor
 from sequences.ops.audit.results import AuditResult
-from sequences.ops.doctor import EXAMINED_SCOPES, Hand, Verdict, diagnose, needs_a_hand, reading
-from sequences.ops.doctor.scopes import _summary, of_audits
+from sequences.ops.doctor import Verdict, diagnose
+from sequences.ops.doctor.findings import Hand
+from sequences.ops.doctor.scopes import EXAMINED_SCOPES, _summary, needs_a_hand, of_audits
 from sequences.ops.overview import figures_of
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
@@ -198,7 +200,7 @@ class TestCommand:
 class TestUnread:
     def test_an_engine_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing could be read: the command ends with 1, and says why once."""
-        monkeypatch.setattr(reading, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 0.1)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
         found, problem = told()

@@ -14,7 +14,8 @@ from pytest_django import Settings
 from sequences import dynamodb, get_next_values, put_next, put_next_many
 from sequences.exceptions import BudgetSpent, NotConfigured, SequenceError, SequenceUnavailable, StorageRefused
 from sequences.ops import overview as module
-from sequences.ops.overview import Figures, ScopeFigures, figures_of, is_away, last_audit, overview, present_period
+from sequences.ops.audit.results import latest_audits
+from sequences.ops.overview import Figures, ScopeFigures, figures_of, is_away, overview, present_period
 from sequences.ops.register import register
 from sequences.rates import Rates, Usage, rates_of
 from sequences.registry import strategies
@@ -177,17 +178,16 @@ def test_when_the_last_value_was_given(
 def test_where_no_audit_can_be_kept(settings: Settings) -> None:
     """A sequence whose history has no table of its own has none, and nothing is asked for it."""
     settings.SEQUENCES = {"letters": {**SEQUENCES["letters"], "OPTIONS": {"history_table": "letters"}}}
-    assert last_audit(strategies["letters"]) is None
+    assert latest_audits(strategies["letters"]) == []
 
 
 def test_the_last_audit() -> None:
     """It is the one that was kept last."""
     put_next("letters", {}, scope="A")
-    assert last_audit(strategies["letters"]) is None
+    assert latest_audits(strategies["letters"]) == []
     written("sequences", "audit", "letters", "--keep", "--by", "ann")
     written("sequences", "audit", "letters", "--scope", "A", "--keep", "--by", "bob")
-    found, (figures,) = last_audit(strategies["letters"]), overview(["letters"])
-    assert found is not None
+    (found, *_), (figures,) = latest_audits(strategies["letters"]), overview(["letters"])
     assert (found.by, figures.audit, len(figures.audits)) == ("bob", found, 2)
 
 

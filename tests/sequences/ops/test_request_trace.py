@@ -10,7 +10,7 @@ import pytest
 
 from sequences import changes, dynamodb, get_next_values, put_next
 from sequences.dynamodb.expressions import MARKER_EXPIRY
-from sequences.ops.request_trace import trace
+from sequences.ops.scope_report import trace
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.types import Dated

@@ -12,8 +12,7 @@ from sequences import get_next_value, put_next
 from sequences.exceptions import SequenceExhausted
 from sequences.logs import ABOUT_FIELDS, EVENTS, FIELDS
 from sequences.metrics import INSTRUMENTS, Instrument
-from sequences.ops.alarms import ALARMS
-from sequences.ops.watching import alarms_table, log_tables, metrics_table
+from sequences.ops.watching import ALARMS, alarms_table, log_tables, metrics_table
 from sequences.rows.rules import RULES
 
 PATH = "sequences.strategies"
