@@ -9,6 +9,7 @@ from dataclasses import dataclass
 DECIMAL = "0123456789"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MOST_DIGITS = 38
+DASHES = "-\u2010\u2012\u2013\u2014\u2015\u2212"  # what is left of them after NFKC
 
 _NO_DIGITS = re.compile("[^0-9]")
 _LOOK_ALIKES = str.maketrans("OIL", "011")

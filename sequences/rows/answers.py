@@ -11,8 +11,7 @@ from typing import Any
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..exceptions import IdempotencyMismatch, InvalidSequence
-from ..formats import Format
-from ..formats.inserts import Inserts
+from ..formats import Format, Inserts
 from ..types import Allocation, Dated, Scope, parted
 from .assignments import Assigner
 from .markers import Markers
