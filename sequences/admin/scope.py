@@ -42,9 +42,8 @@ from ..ops.scope_report import REQUESTS_OF_A_SCOPE, look_at, settings_of
 from ..registry import configured, strategies
 from ..strategies import Strategy
 from ..types import Scope, parted
-from .charts import by_day, by_hour
 from .forms import CHANGES, ChangeForm, RequestForm, ScopeForm
-from .overview import address_of, may, shown_scope, with_buttons
+from .overview import address_of, by_day, by_hour, may, shown_scope, with_buttons
 
 SECONDS = 10.0  # for all requests of a page
 REPEATS = 4  # of requests that failed, which a page may send besides
@@ -92,11 +91,16 @@ class Place:
 def strategy_or_404(alias: str) -> Strategy:
     """The strategy of a sequence. Raises Http404, also for one whose settings are wrong: its own page says how."""
     try:
-        if alias in configured():
-            return strategies[alias]
+        require_configured(alias)
+        return strategies[alias]
     except InvalidSequence as error:
         raise Http404(str(error)) from error
-    raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
+
+
+def require_configured(alias: str) -> None:
+    """Raise Http404 for a sequence that is not configured, and InvalidSequence if the setting is wrong."""
+    if alias not in configured():
+        raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
 
 
 def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Callable[..., Content | HttpResponseBase]:
