@@ -42,12 +42,7 @@ FALLBACK_WARNING = (
 
 
 class EngineError(Exception):
-    """The embedded engine cannot run. `problem` says why, `remedy` what to do, and `str()` says both."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem} {remedy}")
-        self.problem = problem
-        self.remedy = remedy
+    """The embedded engine cannot run: why, and what to do."""
 
 
 class _DataFile:
@@ -66,12 +61,12 @@ class _DataFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another file.") from error
+            raise EngineError(f"{self.path} cannot be used ({error.strerror}). Choose another file.") from error
         if not _comes_free(lock):
             os.close(lock)
             raise EngineError(
-                f"The engine's data {self.path} is in use by another run.",
-                "Stop that run first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
+                f"The engine's data {self.path} is in use by another run. "
+                "Stop that run first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it."
             )
         self.locks.append(lock)
 
@@ -115,7 +110,7 @@ class Engine:
     def process(self) -> subprocess.Popen[bytes]:
         """The engine's process, running or ended."""
         if self._child is None:
-            raise EngineError("The embedded engine was never started.", "Call start() first.")
+            raise EngineError("The embedded engine was never started. Call start() first.")
         return self._child.process
 
     @property
@@ -198,15 +193,15 @@ class Engine:
 
     def _failure(self, said: str) -> EngineError:
         if PORT_TAKEN in said:
-            return EngineError(f"Port {self.port} is in use.", "Choose another port, or stop the program on it.")
+            return EngineError(f"Port {self.port} is in use. Choose another port, or stop the program on it.")
         if "No module named 'moto'" in said:
             return EngineError(
-                "Neither the embedded engine nor moto is installed.",
-                "Install npm and run `make run`, set DYNOXIDE to a dynoxide binary, or install the extra `test`.",
+                "Neither the embedded engine nor moto is installed. "
+                "Install npm and run `make run`, set DYNOXIDE to a dynoxide binary, or install the extra `test`."
             )
         return EngineError(
-            f"The embedded engine did not start ({said or 'it said nothing'}).",
-            f"Check that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another.",
+            f"The embedded engine did not start ({said or 'it said nothing'}). "
+            f"Check that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another."
         )
 
 
@@ -219,7 +214,7 @@ def find_binary(home: Path = HOME) -> Path | None:
     if named == MOTO:
         return None
     if named and not os.access(named, os.X_OK):
-        raise EngineError(f"DYNOXIDE is {named}, which cannot be run.", "Correct it, or unset it.")
+        raise EngineError(f"DYNOXIDE is {named}, which cannot be run. Correct it, or unset it.")
     installed = sorted(home.glob(".local/engine/node_modules/@dynoxide/*/dynoxide"))
     found = named or (str(installed[0]) if installed else shutil.which("dynoxide"))
     return Path(found) if found else None
@@ -243,4 +238,4 @@ def _free_port() -> int:
     for port in random.sample(PORTS, 200):
         if port_is_free(port):
             return port
-    raise EngineError("No free port was found for the embedded engine.", "Choose one, or stop some programs.")
+    raise EngineError("No free port was found for the embedded engine. Choose one, or stop some programs.")

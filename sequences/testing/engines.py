@@ -71,7 +71,7 @@ def _started(process: int) -> Engine:
     """The engine of one process: one that was forked needs its own."""
     engine = Engine()
     if engine.fallback:
-        raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}.", "Install it, or use moto.")
+        raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}. Install it, or use moto.")
     return engine.start()
 
 
