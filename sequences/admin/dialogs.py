@@ -4,8 +4,6 @@ Books are closed over every scope, and opened again. Rules are those of single s
 shows the next texts.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import fields
 from functools import partial

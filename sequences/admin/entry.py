@@ -1,7 +1,5 @@
 """The administration's entry for sequences. Its pages are imported with their addresses, and not when Django starts."""
 
-from __future__ import annotations
-
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import URLPattern

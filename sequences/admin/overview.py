@@ -1,7 +1,5 @@
 """What the administration shows of sequences and of the scopes of one: figures as people read them, and charts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

@@ -4,8 +4,6 @@ The pages here only read; those about one scope are in `scope`. The facts about 
 `capabilities`, and a page shows what went wrong.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial

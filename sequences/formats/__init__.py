@@ -7,8 +7,6 @@ Here is the key FORMAT of a sequence, and `Format` is the class to use. Two valu
 it together again. `reading` is for what people type, and `clashes` for two values with one text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date

@@ -5,8 +5,6 @@ value. Two rows are walked side by side, in any case, without white space. So "n
 values or dates that never meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
@@ -131,7 +129,7 @@ class _Place(NamedTuple):
     characters: frozenset[str] | None
     repeats: bool = False
 
-    def meets(self, other: _Place) -> bool:
+    def meets(self, other: "_Place") -> bool:
         return self.characters is None or other.characters is None or not self.characters.isdisjoint(other.characters)
 
     def ends(self, place: int) -> tuple[int, ...]:

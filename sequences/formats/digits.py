@@ -1,7 +1,5 @@
 """The digits that a value is written with, decimal or Crockford's base 32, and the check digit over them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reading a text as people type it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

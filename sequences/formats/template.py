@@ -1,7 +1,5 @@
 """A template taken apart into literal texts and fields, written for a value, and what makes one unusable."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
