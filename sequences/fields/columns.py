@@ -72,11 +72,6 @@ class PlacedField(_BigInteger):
             return False
 
     @property
-    def tells_day(self) -> bool:
-        """Whether the row says all that the text of its number needs, so that it can be written later."""
-        return self.date is not None or not strategies[self.sequence].naming.uses_dates
-
-    @property
     def texts(self) -> list["SequenceTextField"]:
         """The fields with the text of this number."""
         return [field for field in text_fields(self.model) if field.of == self.name]

@@ -123,7 +123,7 @@ def write_texts(field: SequenceField, *, using: str = "default") -> int:
     Raises InvalidScope and InvalidPeriod for a row whose scope or date is empty.
     """
     names = [text.name for text in field.texts]
-    if not names or not field.tells_day:
+    if not names or (field.date is None and strategies[field.sequence].naming.uses_dates):
         return 0
     rows, written = field.model._base_manager.using(using), 0
     unwritten = models.Q(*((name, None) for name in names), _connector=models.Q.OR)

@@ -29,22 +29,13 @@ life of its tables."""
 
 
 class _NumberAttribute(DeferredAttribute):
-    """The number of a row as an attribute, which notes that a stored row is given another one."""
+    """The number of a row as an attribute, which notes what a stored row had before it was given another one."""
 
     def __set__(self, row: models.Model, number: Any) -> None:
         values, name = row.__dict__, self.field.attname
         if not row._state.adding and values.get(name, number) != number:
             values[f"_{name}_before"] = values[name]
         values[name] = number
-
-    def is_given(self, row: models.Model) -> bool:
-        """Whether the row had another number, or none, when it was read."""
-        name = self.field.attname
-        return row.__dict__.get(name) is not None and f"_{name}_before" in row.__dict__
-
-    def is_replaced(self, row: models.Model) -> bool:
-        """Whether a stored row had another number. One that it got elsewhere, as `refresh_from_db` finds it, is new."""
-        return row.__dict__.get(f"_{self.field.attname}_before") is not None
 
 
 class SequenceField(PlacedField):
@@ -86,8 +77,9 @@ class SequenceField(PlacedField):
 
         A stale object does not erase a number that the row got after a commit.
         """
-        given = self._attribute(model_instance).is_given(model_instance)
-        if add or (given and not self._is_counted(model_instance)):
+        values = model_instance.__dict__
+        is_given = values.get(self.attname) is not None and f"_{self.attname}_before" in values
+        if add or (is_given and not self._is_counted(model_instance)):
             self.fill([model_instance])
         number = super().pre_save(model_instance, add)
         return F(self.name) if number is None and self.waits and not add else number
@@ -106,8 +98,8 @@ class SequenceField(PlacedField):
             elif not hasattr(number, "resolve_expression"):  # the database alone knows the number of an expression
                 given.append(row)
         self.count_past(given)
-        for row in given:
-            self.write_texts(row, anew=self._attribute(row).is_replaced(row))
+        for row in given:  # a number that a stored row got elsewhere, as `refresh_from_db` finds it, replaces none
+            self.write_texts(row, anew=row.__dict__.get(f"_{self.attname}_before") is not None)
         if not self.waits:
             for place, members in self.by_place(empty).items():
                 self._take(place, members)
@@ -132,10 +124,6 @@ class SequenceField(PlacedField):
     def note(self, row: models.Model) -> None:
         """Remember that the counter is past the number of a row, so that a second save of the object asks nothing."""
         row.__dict__[f"_{self.attname}_counted"] = self._number(row)
-
-    def _attribute(self, row: models.Model) -> _NumberAttribute:
-        attribute: _NumberAttribute = getattr(type(row), self.attname)
-        return attribute
 
     def _is_counted(self, row: models.Model) -> bool:
         return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)

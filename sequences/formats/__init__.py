@@ -64,7 +64,8 @@ class Format:
     @property
     def widest(self) -> int | None:
         """The last number that fits the width, or None without one. Longer values are written in full."""
-        return self._template.digits.widest
+        digits = self._template.digits
+        return len(digits.alphabet) ** digits.width - 1 if digits.width else None
 
     def text(self, value: int, scope: str | None, day: date | None, period_name: str) -> str:
         """Write a value of a scope for a document of this day and period.
@@ -157,10 +158,7 @@ def may_meet(one: Format, other: Format, scope: str | None, other_scope: str | N
 
 
 class Inserts:
-    """Writes other texts of the values of a sequence, by templates that also have {text} for the text of the value.
-
-    See `actions.value_text`.
-    """
+    """Writes other texts of the values of a sequence (see `actions.value_text`)."""
 
     def __init__(self, format: Format) -> None:  # noqa: A002 - the key FORMAT
         self._format = format

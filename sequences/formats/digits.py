@@ -21,11 +21,6 @@ class Digits:
     alphabet: str = DECIMAL
     width: int = 0
 
-    @property
-    def widest(self) -> int | None:
-        """The last value that fits the width, or None without one. Longer values are written in full."""
-        return len(self.alphabet) ** self.width - 1 if self.width else None
-
     def write(self, value: int) -> str:
         """The digits of a value."""
         return (str(value) if self.alphabet is DECIMAL else _in_base_32(value)).rjust(self.width, "0")

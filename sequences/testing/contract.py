@@ -20,17 +20,7 @@ from .. import dynamodb
 from ..exceptions import IdempotencyMismatch, OperationNotSupported
 from ..registry import strategies
 from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many, put_next_together
-from .callers import (
-    at_once,
-    judge,
-    judge_items,
-    judge_repeats,
-    put_some,
-    repeat,
-    stored,
-    take_some,
-    values_from_start,
-)
+from .callers import at_once, judge, judge_items, judge_repeats, put_some, repeat, stored, take_some, values_from_start
 
 __all__ = ["StrategyContract"]
 

@@ -58,10 +58,7 @@ def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
 
 @contextmanager
 def embedded_engine() -> Iterator[None]:
-    """Use an embedded engine in memory. It starts on first use, and ends with this process.
-
-    Raises EngineError if it is not installed.
-    """
+    """Use an embedded engine in memory, from its first use until this process ends. EngineError if it is missing."""
     with engine_at(_started(os.getpid()).endpoint), all_clients_here():
         yield
 
