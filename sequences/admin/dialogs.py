@@ -28,6 +28,7 @@ from ..series import Line
 from ..services.arguments import LONGEST_SCOPE
 from ..strategies import Strategy
 from ..types import named_scope
+from .forms import NUMBER, REASON
 from .overview import address_of, may
 from .scope import Place, status_after, strategy_or_404
 
@@ -39,9 +40,8 @@ SCOPES_A_PAGE = 50
 SECONDS = 10.0
 REQUESTS = 3  # a page of scopes, and repeats
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("sequences.admin.closings")  # a name in the log, which people may filter by
 
-_NUMBER = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "class": "vTextField"})
 _TEXT = forms.TextInput(attrs={"autocomplete": "off", "class": "vTextField"})
 _DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
@@ -50,11 +50,7 @@ class _BooksForm(forms.Form):
     """Which period is closed or opened, and why."""
 
     period = forms.CharField(max_length=20, help_text="Such as 2026.", widget=forms.TextInput({"autocomplete": "off"}))
-    reason = forms.CharField(
-        max_length=LONGEST_REASON,
-        help_text="It is kept with your name.",
-        widget=forms.TextInput({"class": "vTextField"}),
-    )
+    reason = forms.CharField(max_length=LONGEST_REASON, help_text="It is kept with your name.", widget=REASON)
 
     def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -140,13 +136,13 @@ class _LineForm(forms.Form):
     """A line, and why it is made or changed. What is left empty is as the settings say."""
 
     format = forms.CharField(required=False, widget=_TEXT, help_text="As B7-{period}-{value:05d}.")
-    start = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=_NUMBER, label="First number")
-    maximum = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=_NUMBER, label="Last number")
-    step = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=_NUMBER)
+    start = forms.IntegerField(required=False, min_value=0, max_value=LARGEST, widget=NUMBER, label="First number")
+    maximum = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=NUMBER, label="Last number")
+    step = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=NUMBER)
     period = forms.ChoiceField(required=False, choices=[("", "as the settings say"), *((one, one) for one in KINDS)])
     valid_from = forms.DateField(required=False, widget=_DAY, help_text="Empty: when the line before is used up.")
     valid_to = forms.DateField(required=False, widget=_DAY)
-    warn_at = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=_NUMBER, label="Warn at number")
+    warn_at = forms.IntegerField(required=False, min_value=1, max_value=LARGEST, widget=NUMBER, label="Warn at number")
     warn_on = forms.DateField(required=False, widget=_DAY)
     code = forms.CharField(required=False, widget=_TEXT, help_text="A text that must stand beside the number.")
     reason = forms.CharField(max_length=LONGEST_REASON, widget=_TEXT, help_text="It is kept with your name.")

@@ -16,6 +16,9 @@ from ..storage import personal_token
 from ..strategies import Strategy
 from ..types import Change, Scope, named_scope, parted
 
+NUMBER = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "class": "vTextField"})
+REASON = forms.TextInput(attrs={"class": "vTextField"})
+
 
 class ScopeForm(forms.Form):
     """The scope and the period in the address of a page; both may be left out."""
@@ -156,15 +159,11 @@ CHANGES: Mapping[str, Kind] = {
 class ChangeForm(forms.Form):
     """One kind of change of one scope, and why."""
 
-    number = forms.IntegerField(
-        min_value=0,
-        max_value=LARGEST,
-        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "class": "vTextField"}),
-    )
+    number = forms.IntegerField(min_value=0, max_value=LARGEST, widget=NUMBER)
     reason = forms.CharField(
         max_length=LONGEST_REASON,
         help_text="Why you do this. It is kept in the history with your name.",
-        widget=forms.TextInput(attrs={"class": "vTextField"}),
+        widget=REASON,
     )
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
 
