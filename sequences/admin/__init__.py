@@ -1,8 +1,35 @@
-"""The administration's pages about sequences, for an application that has Django's administration."""
+"""The administration's entry for sequences, for an application that has Django's administration.
+
+Its pages are imported with their addresses, and not when Django starts.
+"""
 
 from django.apps import apps
+from django.http import HttpRequest
+from django.urls import URLPattern
 
 if apps.is_installed("django.contrib.admin"):  # test runners import every package of a folder, whatever is installed
-    from . import entry  # noqa: F401
+    from django.contrib import admin
 
-__all__: list[str] = []
+    from ..models import Sequence
+
+    @admin.register(Sequence)
+    class SequenceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # takes no argument when it runs
+        """Pages for sequences, in place of those that Django makes for a model with rows."""
+
+        def get_urls(self) -> list[URLPattern]:
+            """The addresses of the pages. Every other one is a 404."""
+            from .pages import urls
+
+            return urls(self)
+
+        def has_add_permission(self, request: HttpRequest) -> bool:
+            """Always False: sequences are added in the settings."""
+            return False
+
+        def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+            """Always False: sequences are changed in the settings. Guarded changes have permissions of their own."""
+            return False
+
+        def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+            """Always False: sequences are removed in the settings."""
+            return False

@@ -1,8 +1,6 @@
 """The forms of the administration's pages about one scope: which scope, which request, and which guarded change."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,18 +16,26 @@ from ..storage import personal_token
 from ..strategies import Strategy
 from ..types import Change, Scope, named_scope, parted
 
+NUMBER = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "class": "vTextField"})
+REASON = forms.TextInput(attrs={"class": "vTextField"})
+
 
 class ScopeForm(forms.Form):
     """The scope and the period in the address of a page; both may be left out."""
 
-    scope = forms.CharField(required=False, strip=False, max_length=LONGEST_SCOPE, label="Scope")
-    period = forms.CharField(required=False, max_length=20, label="Period")
+    scope = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=LONGEST_SCOPE,
+        help_text="Leave it empty for the sequence without scopes.",
+    )
+    period = forms.CharField(
+        required=False, max_length=20, help_text="Such as 2026. Leave it empty for the one of today."
+    )
 
     def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.strategy = strategy
-        self.fields["scope"].help_text = "Leave it empty for the sequence without scopes."
-        self.fields["period"].help_text = "Such as 2026. Leave it empty for the one of today."
         if not strategy.layout.in_periods:
             del self.fields["period"]
 
@@ -76,7 +82,7 @@ class RequestForm(forms.Form):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
-    """One kind of guarded change: what it does, the function that makes it, and the number that it asks for.
+    """One kind of guarded change: what the function of this name in `changes` does, and the number that it asks for.
 
     `argument` is the name of the number for that function, empty if there is none. `moves` says whether its effect
     depends on the last value that was shown.
@@ -84,7 +90,6 @@ class Kind:
 
     name: str
     does: str
-    make: Callable[..., Change | list[Change]]
     argument: str = ""
     label: str = ""
     help: str = ""
@@ -113,7 +118,6 @@ CHANGES: Mapping[str, Kind] = {
         Kind(
             name="advance",
             does="Begin the next numbers above a given one. What lies between is never handed out.",
-            make=changes.advance,
             argument="to",
             label="Above",
             help="The next number is higher than this one.",
@@ -123,7 +127,6 @@ CHANGES: Mapping[str, Kind] = {
             name="seed",
             does="Begin above the numbers that are there already, for example after an import. "
             "A sequence that is further stays where it is.",
-            make=changes.seed,
             argument="source",
             label="The highest number that is there",
             moves=True,
@@ -131,7 +134,6 @@ CHANGES: Mapping[str, Kind] = {
         Kind(
             name="recover",
             does="After a restore or a fail-over: begin above all that is stored or remembered, by a margin.",
-            make=changes.recover,
             argument="margin",
             label="Margin",
             help="How many numbers to leave out beyond the evidence: at least what was handed out since the backup.",
@@ -139,15 +141,12 @@ CHANGES: Mapping[str, Kind] = {
             moves=True,
         ),
         Kind(
-            name="freeze",
-            does="Refuse every write in this scope, in every process, until it is thawed. Reads go on.",
-            make=changes.freeze,
+            name="freeze", does="Refuse every write in this scope, in every process, until it is thawed. Reads go on."
         ),
-        Kind(name="thaw", does="Let the frozen scope go on.", make=changes.thaw),
+        Kind(name="thaw", does="Let the frozen scope go on."),
         Kind(
             name="void",
             does="Withdraw one number. It keeps its place and the reason, for ever.",
-            make=changes.void,
             argument="value",
             label="Number",
             help="The number alone, without what FORMAT writes around it.",
@@ -160,16 +159,11 @@ CHANGES: Mapping[str, Kind] = {
 class ChangeForm(forms.Form):
     """One kind of change of one scope, and why."""
 
-    number = forms.IntegerField(
-        min_value=0,
-        max_value=LARGEST,
-        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off", "class": "vTextField"}),
-    )
+    number = forms.IntegerField(min_value=0, max_value=LARGEST, widget=NUMBER)
     reason = forms.CharField(
-        label="Reason",
         max_length=LONGEST_REASON,
         help_text="Why you do this. It is kept in the history with your name.",
-        widget=forms.TextInput(attrs={"class": "vTextField"}),
+        widget=REASON,
     )
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -190,12 +184,13 @@ class ChangeForm(forms.Form):
         plain, period = parted(self.scope)
         given = {"scope": plain, "period": period or None, "by": self.by, "reason": cleaned["reason"]}
         try:
-            made = kind.make(self.alias, **given, **number, dry_run=dry_run)
+            made = getattr(changes, kind.name)(self.alias, **given, **number, dry_run=dry_run)
         except (SequenceError, ValueError) as error:
             self.failure = error if isinstance(error, SequenceError) else None
             self.add_error(None, str(error))
             return None
-        return made[0] if isinstance(made, list) else made
+        change: Change = made[0] if isinstance(made, list) else made
+        return change
 
     def confirms(self, change: Change) -> bool:
         """Whether what was shown before is still what the change would do."""

@@ -1,9 +1,9 @@
-"""What the administration shows of sequences and of the scopes of one: figures as people read them."""
-
-from __future__ import annotations
+"""What the administration shows of sequences and of the scopes of one: figures as people read them, and charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -38,7 +38,6 @@ from ..rows.answers import Spent
 from ..rows.soundness import Verdict
 from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
-from .charts import by_day
 
 LABELS = {"recover": "Recover", "thaw": "Thaw", "audit": "Audit", "scope": "Look at it"}
 
@@ -48,6 +47,15 @@ REQUESTS_OF_A_LOOK = 3 * EXAMINED_SCOPES + 6
 """For what needs a hand in one sequence: three for each scope, and some for its tables and for a scope set back."""
 MOST_OF_ALL = MOST_REQUESTS + SEQUENCES_A_PAGE * REQUESTS_OF_A_LOOK
 MOST_OF_ONE = 3 * (SCOPES_A_PAGE + 1) + REQUESTS_OF_A_LOOK
+
+WIDTH, HEIGHT = 300, 72  # of a chart
+
+Chart = Mapping[str, Any]
+"""Counts by day or by hour as templates draw them: points at equal distances, oldest first, in units of a drawing.
+
+Each point has its moment and its count in words. What is not known has none, and parts the `lines`. `label` says in
+words how many there were at most, and lately. `first` and `last` name the ends.
+"""
 
 
 def overview_content(request: HttpRequest) -> dict[str, Any]:
@@ -207,3 +215,44 @@ def _button(request: HttpRequest, hand: Hand) -> Mapping[str, str]:
     else:
         address = address_of("change_scope", hand.sequence, hand.scope, page)
     return {"address": address, "label": LABELS[page]}
+
+
+def _chart(counts: Sequence[int | None], each: timedelta, form: str, unit: str) -> Chart | None:
+    """The chart of counts, each with the name of its day or hour; None if none is known."""
+    most, step = max((count for count in counts if count is not None), default=None), WIDTH / (len(counts) or 1)
+    if most is None:
+        return None
+    now = datetime.now(UTC)
+    names = [(now - each * before).strftime(form) for before in reversed(range(len(counts)))]
+    places = [
+        (round((place + 0.5) * step, 1), HEIGHT - HEIGHT * (count or 0) // (most or 1), count, name)
+        for place, (count, name) in enumerate(zip(counts, names, strict=True))
+    ]
+    stretches = [list(found) for known, found in groupby(places, lambda place: place[2] is not None) if known]
+    begin, unknown = step / 2, sum(count is None for count in counts)
+    said = [f"{len(counts)} {unit}s: {most} at most in one" + (f", {names[counts.index(most)]}" if most else "")]
+    said += [f"{counts[-1]} in this one"] if counts[-1] is not None else []
+    said += [f"{unknown} are not known"] if unknown else []
+    return {
+        "label": ", ".join(said),
+        "points": [
+            {"x": x, "y": y, "left": round(x - begin, 1), "width": round(step, 1), "count": count, "name": name}
+            for x, y, count, name in places
+            if count is not None
+        ],
+        "lines": [" ".join(f"{x},{y}" for x, y, *_ in (*found, found[-1])) for found in stretches],
+        "first": names[0],
+        "last": names[-1],
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+
+
+def by_day(rates: Rates) -> Chart | None:
+    """The last 30 days."""
+    return _chart(rates.days, timedelta(days=1), "%Y-%m-%d", "day")
+
+
+def by_hour(rates: Rates) -> Chart | None:
+    """The last 24 hours."""
+    return _chart(rates.hours, timedelta(hours=1), "%d %b %H:00", "hour")

@@ -4,8 +4,6 @@ The pages here only read; those about one scope are in `scope`. The facts about 
 `capabilities`, and a page shows what went wrong.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,7 +13,7 @@ from urllib.parse import urlencode
 
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -24,14 +22,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from sequences import dynamodb
-from sequences.admin import closings, rules, scope
+from sequences.admin import dialogs, scope
 from sequences.admin.forms import ScopeForm
 from sequences.admin.overview import may, overview_content, scopes_content
 from sequences.capabilities import WORDS, capabilities
 from sequences.exceptions import InvalidSequence
 from sequences.ops.doctor import READS, Verdict, diagnose
 from sequences.ops.scope_report import settings_of
-from sequences.registry import configured, strategies
+from sequences.registry import strategies
 
 Page = Callable[..., dict[str, Any] | HttpResponseBase]
 """What a template shows, with a `status` that is not 200; or an answer by itself."""
@@ -47,34 +45,19 @@ FORM = (*SAFE, "POST")
 
 def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # takes no argument when it runs
     """The addresses of the pages, each with its name, its template, and the methods that it takes."""
-    about = scope.about_scope
+    about, one, scoped = scope.about_scope, "<str:alias>/", "<str:alias>/scope/"
     pages: Sequence[tuple[str, str, str, Page, Sequence[str]]] = [
         ("", "changelist", "overview", _overview_page, SAFE),
         ("health/", "health", "health", _health_page, SAFE),
-        ("<str:alias>/scope/", "scope", "scope", about("Scope of {alias}", scope.scope_page), SAFE),
-        ("<str:alias>/scope/request/", "request", "request", about("A request of {alias}", scope.request_page), FORM),
-        ("<str:alias>/scope/audit/", "audit", "audit", about("Audit of a scope of {alias}", scope.audit_page), FORM),
-        (
-            "<str:alias>/scope/export/",
-            "export",
-            "trouble",
-            about("Export of a scope of {alias}", scope.export_page),
-            SAFE,
-        ),
-        ("<str:alias>/rules/", "rules", "rules", rules.rules_page, SAFE),
-        *(
-            (f"<str:alias>/{kind}/", kind, "books", partial(closings.books_page, kind=kind), FORM)
-            for kind in closings.KINDS
-        ),
-        ("<str:alias>/scope/rules/", "line", "line", about("Rules of a scope of {alias}", rules.line_page), FORM),
-        (
-            "<str:alias>/scope/<str:kind>/",
-            "change_scope",
-            "change",
-            about("{kind} a scope of {alias}", scope.change_page),
-            FORM,
-        ),
-        ("<str:alias>/", "counters", "sequence", _sequence_page, SAFE),
+        (scoped, "scope", "scope", about("Scope of {alias}", scope.scope_page), SAFE),
+        (f"{scoped}request/", "request", "request", about("A request of {alias}", scope.request_page), FORM),
+        (f"{scoped}audit/", "audit", "audit", about("Audit of a scope of {alias}", scope.audit_page), FORM),
+        (f"{scoped}export/", "export", "trouble", about("Export of a scope of {alias}", scope.export_page), SAFE),
+        (f"{one}rules/", "rules", "rules", dialogs.rules_page, SAFE),
+        *((f"{one}{kind}/", kind, "books", partial(dialogs.books_page, kind=kind), FORM) for kind in dialogs.BOOKS),
+        (f"{scoped}rules/", "line", "line", about("Rules of a scope of {alias}", dialogs.line_page), FORM),
+        (f"{scoped}<str:kind>/", "change_scope", "change", about("{kind} a scope of {alias}", scope.change_page), FORM),
+        (one, "counters", "sequence", _sequence_page, SAFE),
     ]
     return [
         path(where, _view(entry, page, template, methods), name=f"sequences_sequence_{name}")
@@ -102,7 +85,7 @@ def _view(entry: ModelAdmin, page: Page, template: str, methods: Sequence[str]) 
 def _overview_page(request: HttpRequest) -> dict[str, Any] | HttpResponseBase:
     """What needs a hand, and how every sequence stands. A search goes on to the page of its sequence."""
     if alias := request.GET.get("sequence"):
-        _require(alias)
+        scope.require_configured(alias)
         query = urlencode({"q": q} if (q := request.GET.get("q")) else {})
         return redirect(reverse("admin:sequences_sequence_counters", args=[alias]) + f"?{query}")
     flags = [(one, *WORDS[one.name]) for one in capabilities() if one.is_flag]
@@ -139,7 +122,7 @@ def _health_page(request: HttpRequest) -> dict[str, Any]:
 def _sequence_page(request: HttpRequest, alias: str) -> dict[str, Any]:
     """One sequence: its scopes, what needs a hand there, its changes and audits, and what it guarantees."""
     try:
-        _require(alias)
+        scope.require_configured(alias)
         strategy = strategies[alias]
     except InvalidSequence as error:
         return {"title": alias, "alias": alias, "trouble": str(error)}
@@ -152,12 +135,6 @@ def _sequence_page(request: HttpRequest, alias: str) -> dict[str, Any]:
         "settings": settings_of(strategy),
         "scope_form": ScopeForm(strategy),
         "has_rules": bool(strategy.config.series),
-        "books": [kind for kind in closings.KINDS if closings.can_close(strategy) and may(request, kind)],
+        "books": [kind for kind in dialogs.BOOKS if dialogs.can_close(strategy) and may(request, kind)],
         **scopes_content(request, alias),
     }
-
-
-def _require(alias: str) -> None:
-    """Raise Http404 for a sequence that is not configured, and InvalidSequence if the setting is wrong."""
-    if alias not in configured():
-        raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")

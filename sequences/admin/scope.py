@@ -5,11 +5,10 @@ The scope and the period are in the query of the address, as a scope may have an
 fits.
 """
 
-from __future__ import annotations
-
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -41,9 +40,8 @@ from ..ops.scope_report import REQUESTS_OF_A_REQUEST, REQUESTS_OF_A_SCOPE, look_
 from ..registry import configured, strategies
 from ..strategies import Strategy
 from ..types import Scope, parted
-from .charts import by_day, by_hour
 from .forms import CHANGES, ChangeForm, RequestForm, ScopeForm
-from .overview import address_of, may, shown_scope, with_buttons
+from .overview import address_of, by_day, by_hour, may, shown_scope, with_buttons
 
 SECONDS = 10.0  # for all requests of a page
 REPEATS = 4  # of requests that failed, which a page may send besides
@@ -78,24 +76,20 @@ class Place:
         book = strategies.lines(self.alias)
         return scope_in_words(self.scope, self.period, book.of(self.scope).name if book else "")
 
-    def shown(self) -> dict[str, Any]:
-        """What every page about it shows."""
-        return {
-            "name": self.name,
-            "pages": {name: self.address(name) for name in ("scope", "audit", "export", "request")},
-            "repeats": REPEATS,
-            "request_form": RequestForm(),
-        }
-
 
 def strategy_or_404(alias: str) -> Strategy:
     """The strategy of a sequence. Raises Http404, also for one whose settings are wrong: its own page says how."""
     try:
-        if alias in configured():
-            return strategies[alias]
+        require_configured(alias)
+        return strategies[alias]
     except InvalidSequence as error:
         raise Http404(str(error)) from error
-    raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
+
+
+def require_configured(alias: str) -> None:
+    """Raise Http404 for a sequence that is not configured, and InvalidSequence if the setting is wrong."""
+    if alias not in configured():
+        raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
 
 
 def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Callable[..., Content | HttpResponseBase]:
@@ -109,7 +103,12 @@ def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Cal
         content: Content = {"title": named[0].upper() + named[1:], "alias": alias}
         try:
             place = Place(request, alias)
-            content |= place.shown()
+            content |= {
+                "name": place.name,
+                "pages": {name: place.address(name) for name in ("scope", "audit", "export", "request")},
+                "repeats": REPEATS,
+                "request_form": RequestForm(),
+            }
             if place.problem:
                 return {**content, "trouble": place.problem, "status": 400}
             return page(request, place, content, **given) or content
@@ -130,13 +129,18 @@ def scope_page(request: HttpRequest, place: Place, content: Content) -> None:
         report = look_at(place.strategy, place.counted)
         (figures,) = scope_figures(place.strategy, [report["counter"]], by_hour=True)
         needs = with_buttons(request, of_scope(report["seen"], lambda: figures.usage.ends_on))
+    frozen, address = bool(report["frozen"]), partial(place.address, "change_scope")
     content |= {
         "report": report,
         "scope": shown_scope(figures),
         "charts": [("Hour", by_hour(figures.rates)), ("Day", by_day(figures.rates))],
         "needs": needs,
         "settings": settings_of(place.strategy),
-        "actions": list(_actions(request, place, frozen=bool(report["frozen"]))),
+        "actions": [
+            {"kind": kind, "why": kind.unavailable(place.strategy, frozen=frozen), "address": address(name)}
+            for name, kind in CHANGES.items()
+            if may(request, name)
+        ],
         "may_audit": may(request, "audit"),
         "may_export": may(request, "export"),
         "unlisted": _unlisted(place.strategy),
@@ -212,14 +216,6 @@ def export_page(request: HttpRequest, place: Place, content: Content) -> HttpRes
     named = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{place.alias} {place.name}")[:100].strip("-")
     headers = {"Content-Disposition": content_disposition_header(True, f"{named}.csv") or "attachment"}
     return StreamingHttpResponse(parts, content_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _actions(request: HttpRequest, place: Place, *, frozen: bool) -> Iterator[Mapping[str, Any]]:
-    """The changes that somebody may make, each with its address, or with why it cannot be made now."""
-    for name, kind in CHANGES.items():
-        if may(request, name):
-            why = kind.unavailable(place.strategy, frozen=frozen)
-            yield {"kind": kind, "why": why, "address": place.address("change_scope", name)}
 
 
 def _unlisted(strategy: Strategy) -> str:

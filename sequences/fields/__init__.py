@@ -12,11 +12,10 @@ from django.db import models
 from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
-from .admin import SearchByText, issue_numbers
+from .columns import SequenceTextField, text_fields
 from .numbering import count_on_commit, number_on_commit, number_rows, write_texts
-from .querysets import SequenceManager, SequenceQuerySet, issue_number
+from .querysets import SearchByText, SequenceManager, SequenceQuerySet, issue_number, issue_numbers
 from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields
-from .text_field import SequenceTextField, text_fields
 
 __all__ = [
     "LARGEST_NUMBER",
@@ -45,22 +44,14 @@ def _saved(instance: models.Model, *, created: bool, raw: bool, using: str, **_:
 
 
 @receiver(class_prepared)
-def _give_manager(sender: type[models.Model], **_: Any) -> None:
-    """Replace the manager that Django makes for a model without one."""
+def _complete(sender: type[models.Model], **_: Any) -> None:
+    """Replace the manager that Django makes for a model without one, and give one with drafts `issue_number`."""
     options = sender._meta
-    ours = any(isinstance(field, SequenceField) for field in options.local_fields)
+    ours = [field for field in options.local_fields if isinstance(field, SequenceField)]
     if ours and [manager.auto_created for manager in options.local_managers] == [True]:
         options.local_managers.clear()
         manager = SequenceManager()
         manager.auto_created = True
         sender.add_to_class("objects", manager)
-
-
-@receiver(class_prepared)
-def _give_method(sender: type[models.Model], **_: Any) -> None:
-    """Give a model with drafts the method `issue_number`, unless it has one of this name."""
-    drafts = (
-        field for field in sender._meta.local_fields if isinstance(field, SequenceField) and field.assign == "manual"
-    )
-    if any(drafts) and not hasattr(sender, "issue_number"):
+    if any(field.assign == "manual" for field in ours) and not hasattr(sender, "issue_number"):
         sender.add_to_class("issue_number", issue_number)

@@ -11,8 +11,7 @@ from django.db import models
 
 from ..exceptions import InvalidSequence
 from ..registry import strategies
-from .places import PlacedField
-from .text_field import texts_of
+from .columns import PlacedField
 
 Problem = tuple[str, str, str | None]
 """The end of its id, which begins with E for an error and W for a warning; what is wrong; and what to do."""
@@ -124,7 +123,7 @@ def _manager(field: PlacedField) -> Iterator[Problem]:
 
 
 def _texts(field: PlacedField) -> Iterator[Problem]:
-    if field.in_periods and not texts_of(field):
+    if field.in_periods and not field.texts:
         problem = "Each period has the same numbers, and no column keeps the period of a row."
         hint = f"Add a SequenceTextField(of={field.name!r}): it keeps the text, which is unique."
         yield "W103", problem, hint

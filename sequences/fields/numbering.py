@@ -9,31 +9,23 @@ from typing import Any
 
 from django.db import IntegrityError, models, router, transaction
 
-from ..exceptions import (
-    DateRefused,
-    IdempotencyMismatch,
-    InvalidPeriod,
-    InvalidScope,
-    SequenceExhausted,
-    SequenceFrozen,
-    SequenceWentBack,
-)
+from .. import exceptions
 from ..registry import strategies
 from ..services import put_next_many
 from ..types import Allocation
-from .places import Place
+from .columns import Place
 from .sequence_field import SequenceField, sequence_fields
 
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
-    DateRefused,
-    IdempotencyMismatch,
     IntegrityError,
-    InvalidPeriod,
-    InvalidScope,
-    SequenceExhausted,
-    SequenceFrozen,
-    SequenceWentBack,
+    exceptions.DateRefused,
+    exceptions.IdempotencyMismatch,
+    exceptions.InvalidPeriod,
+    exceptions.InvalidScope,
+    exceptions.SequenceExhausted,
+    exceptions.SequenceFrozen,
+    exceptions.SequenceWentBack,
 )
 """Errors of one row, or of one scope, while others can be numbered."""
 
@@ -131,17 +123,23 @@ def write_texts(field: SequenceField, *, using: str = "default") -> int:
     Raises InvalidScope and InvalidPeriod for a row whose scope or date is empty.
     """
     names = [text.name for text in field.texts]
-    if not names or not field.tells_day:
+    if not names or (field.date is None and strategies[field.sequence].naming.uses_dates):
         return 0
-    rows, last, written = field.model._base_manager.using(using), None, 0
+    rows, written = field.model._base_manager.using(using), 0
     unwritten = models.Q(*((name, None) for name in names), _connector=models.Q.OR)
-    untold = rows.filter(unwritten, **{f"{field.name}__isnull": False}).order_by("pk")
-    while page := list((untold if last is None else untold.filter(pk__gt=last))[:ROWS_AT_ONCE]):
+    for page in _pages(rows.filter(unwritten, **{f"{field.name}__isnull": False})):
         for row in page:
             field.write_texts(row)
         written += rows.bulk_update(page, names)
-        last = page[-1].pk
     return written
+
+
+def _pages(rows: models.QuerySet[Any]) -> Iterator[list[models.Model]]:
+    """Rows in the order of their keys, page by page: each is read when the one before it is done."""
+    rows, last = rows.order_by("pk"), None
+    while page := list((rows if last is None else rows.filter(pk__gt=last))[:ROWS_AT_ONCE]):
+        yield page
+        last = page[-1].pk
 
 
 class _Run:
@@ -155,14 +153,14 @@ class _Run:
 
     def number(self, keys: Sequence[Any] | None) -> None:
         """Number the rows with these primary keys, or all, if they have no number yet."""
-        empty, last = self._rows.filter(**{self._field.name: None}).order_by("pk"), None
-        if keys is not None:
-            for first in range(0, len(keys), ROWS_AT_ONCE):
-                self._page(list(empty.filter(pk__in=keys[first : first + ROWS_AT_ONCE])))
-            return
-        while page := list((empty if last is None else empty.filter(pk__gt=last))[:ROWS_AT_ONCE]):
+        empty = self._rows.filter(**{self._field.name: None})
+        if keys is None:
+            pages = _pages(empty)
+        else:
+            parts = (keys[first : first + ROWS_AT_ONCE] for first in range(0, len(keys), ROWS_AT_ONCE))
+            pages = (list(empty.filter(pk__in=part).order_by("pk")) for part in parts)
+        for page in pages:
             self._page(page)
-            last = page[-1].pk
 
     def require_all(self) -> None:
         """Raise the first error of a single row or scope; its notes name the rows of all of them."""

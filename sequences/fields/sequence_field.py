@@ -1,21 +1,41 @@
-"""A column that fills itself with the numbers of a sequence."""
+"""A column that fills itself with the numbers of a sequence, and whose counter moves past those that others set."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+import datetime
+from collections.abc import Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from django.core.checks import CheckMessage
 from django.db import models
 from django.db.models import F
+from django.db.models.query_utils import DeferredAttribute
 
+from ..changes import seed
 from ..exceptions import SequenceExhausted
 from ..registry import strategies
+from ..rows.lru import LRU
 from ..services import get_next_values
+from ..strategies import Strategy
+from ..strategies.counter_strategy import advance_to
+from ..types import Scope, parted
 from .checks import problems
-from .given import NumberAttribute, count_past
-from .places import Place, PlacedField
-from .text_field import SequenceTextField, texts_of
+from .columns import Place, PlacedField
 
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
+
+_cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int | None]]] = WeakKeyDictionary()
+"""Up to which value a strategy with blocks gives nothing any more, in each scope that was seeded here, and in which
+life of its tables."""
+
+
+class _NumberAttribute(DeferredAttribute):
+    """The number of a row as an attribute, which notes what a stored row had before it was given another one."""
+
+    def __set__(self, row: models.Model, number: Any) -> None:
+        values, name = row.__dict__, self.field.attname
+        if not row._state.adding and values.get(name, number) != number:
+            values[f"_{name}_before"] = values[name]
+        values[name] = number
 
 
 class SequenceField(PlacedField):
@@ -28,7 +48,7 @@ class SequenceField(PlacedField):
 
     A number is given once, and follows time within its scope, as the strategy of the sequence guarantees. A value that
     is set before a save, or that a fixture brings, is kept and takes none. The counter moves past it (see
-    `given.count_past`). After a failed save the object keeps its number for the next try.
+    `count_past`). After a failed save the object keeps its number for the next try.
     The field is not editable: forms leave it out, REST serializers only read it, and the administration shows it in
     `readonly_fields`.
 
@@ -47,53 +67,19 @@ class SequenceField(PlacedField):
     """
 
     description = "A number of a sequence"
-    descriptor_class = NumberAttribute
-
-    def __init__(
-        self,
-        *args: Any,
-        sequence: str,
-        scope: str | Callable[[Any], str | None] | None = None,
-        date: str | None = None,
-        on_commit: bool = False,
-        assign: Literal["automatic", "manual"] = "automatic",
-        **kwargs: Any,
-    ) -> None:
-        self.sequence = sequence
-        self.scope = scope
-        self.date = date
-        self.on_commit = on_commit
-        self.assign = assign
-        kwargs["editable"] = False
-        if self.waits:
-            kwargs["null"] = True
-        super().__init__(*args, **kwargs)
-
-    def deconstruct(self) -> Any:
-        name, path, args, kwargs = super().deconstruct()
-        del kwargs["editable"]
-        kwargs["sequence"] = self.sequence
-        defaults = {"scope": None, "date": None, "on_commit": False, "assign": "automatic"}
-        kwargs |= {name: getattr(self, name) for name, value in defaults.items() if getattr(self, name) != value}
-        if self.waits:
-            del kwargs["null"]
-        return name, path.replace("sequences.fields.sequence_field.", "sequences.fields."), args, kwargs
+    descriptor_class = _NumberAttribute
 
     def check(self, **kwargs: Any) -> list[CheckMessage]:
         return [*super().check(**kwargs), *problems(self)]
-
-    @property
-    def texts(self) -> list[SequenceTextField]:
-        """The fields with the text of this number."""
-        return texts_of(self)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         """Give a new row its number; if that follows the commit, refuse a row that could never get one.
 
         A stale object does not erase a number that the row got after a commit.
         """
-        given = self._attribute(model_instance).is_given(model_instance)
-        if add or (given and not self._is_counted(model_instance)):
+        values = model_instance.__dict__
+        is_given = values.get(self.attname) is not None and f"_{self.attname}_before" in values
+        if add or (is_given and not self._is_counted(model_instance)):
             self.fill([model_instance])
         number = super().pre_save(model_instance, add)
         return F(self.name) if number is None and self.waits and not add else number
@@ -112,8 +98,8 @@ class SequenceField(PlacedField):
             elif not hasattr(number, "resolve_expression"):  # the database alone knows the number of an expression
                 given.append(row)
         self.count_past(given)
-        for row in given:
-            self.write_texts(row, anew=self._attribute(row).is_replaced(row))
+        for row in given:  # a number that a stored row got elsewhere, as `refresh_from_db` finds it, replaces none
+            self.write_texts(row, anew=row.__dict__.get(f"_{self.attname}_before") is not None)
         if not self.waits:
             for place, members in self.by_place(empty).items():
                 self._take(place, members)
@@ -122,10 +108,10 @@ class SequenceField(PlacedField):
                 self.scope_of(row)
 
     def count_past(self, rows: Iterable[models.Model]) -> None:
-        """Move the counters past the numbers that rows bring (see `given`): once for each scope, date and object."""
+        """Move the counters past the numbers that rows bring: once for each scope, date and object."""
         for (scope, day), members in self.by_place(row for row in rows if not self._is_counted(row)).items():
             highest = max(map(self._number, members))
-            count_past(self.sequence, scope, day, highest, str(self))
+            _count_past(self.sequence, scope, day, highest, str(self))
             for row in members:
                 self.note(row)
 
@@ -138,10 +124,6 @@ class SequenceField(PlacedField):
     def note(self, row: models.Model) -> None:
         """Remember that the counter is past the number of a row, so that a second save of the object asks nothing."""
         row.__dict__[f"_{self.attname}_counted"] = self._number(row)
-
-    def _attribute(self, row: models.Model) -> NumberAttribute:
-        attribute: NumberAttribute = getattr(type(row), self.attname)
-        return attribute
 
     def _is_counted(self, row: models.Model) -> bool:
         return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
@@ -174,3 +156,39 @@ class SequenceField(PlacedField):
 def sequence_fields(model: type[models.Model]) -> list[SequenceField]:
     """The sequence fields of a model, those of its parents too."""
     return [field for field in model._meta.concrete_fields if isinstance(field, SequenceField)]
+
+
+def _count_past(sequence: str, scope: str | None, day: datetime.date | None, number: int, who: str) -> None:
+    """Make sure that no later value of a scope is this number, or one below it.
+
+    A number below START, above MAXIMUM, or that this host knows to be given takes nothing. Else the counter is read (1
+    read unit) and, if it is lower, moved by one write (1 write unit). That is no line in the history of changes: the
+    row says what became of the number, and an import would bring thousands.
+
+    Where numbers have no gaps, what is skipped must be explained. Where processes hold blocks (`BlockAllocator`), a
+    line in the history is what makes them drop these. So in both it is the guarded change `seed`, with its cost. Until
+    `watch_seconds` are over, another process may still give a number of its block, and the constraint of the column
+    refuses one of the two rows.
+    Raises SequenceFrozen, SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
+    """
+    strategy = strategies.of(sequence, scope, day)
+    counted, _ = strategy.naming.dated(scope, day)
+    if not strategy.numbers.start <= number <= strategy.numbers.maximum or number <= _known(strategy, counted):
+        return
+    if strategy.ordered_across_processes and not strategy.gapless:
+        advance_to(strategy, counted, number)
+        return
+    period = parted(counted)[1] or None
+    (change,) = seed(sequence, number, scope=scope, period=period, by=who, reason="a number that was set by hand")
+    _cleared.setdefault(strategy, LRU()).put(counted, (strategy.lives.current, change.after))
+
+
+def _known(strategy: Strategy, scope: Scope) -> int:
+    """Up to which value a scope gives nothing any more, as far as this host knows."""
+    known: int | None
+    if strategy.ordered_across_processes:
+        known = strategy.evidence.known(scope) if strategy.evidence else None
+    else:  # what is reserved in a block is known, and may still be given
+        lives, known = _cleared.get(strategy, LRU()).get(scope) or ((), None)
+        known = known if strategy.lives.are_still(lives) else None
+    return strategy.numbers.before_start if known is None else known

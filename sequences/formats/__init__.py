@@ -3,28 +3,26 @@
 Here is the key FORMAT of a sequence, and `Format` is the class to use. Two values never have the same text, or
 `Format.clash` shows two that have. This package computes alone: it knows neither the store nor the settings.
 
-`template` takes FORMAT apart, into the value's `digits`, the fields of the document's `dates`, and the rest; `writing`
-puts it together again, `reading` is for what people type, `clashes` for two values with one text, and `apart` for two
-FORMATs. `inserts` writes other texts with the same fields.
+`template` takes FORMAT apart, into the value's `digits`, the fields of the document's `dates`, and the rest, and puts
+it together again. `reading` is for what people type, and `clashes` for two values with one text.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from unicodedata import normalize
 
-from ..exceptions import InvalidScope, InvalidSequence
-from .apart import meet, places_of
-from .clashes import Clash, Numbered, SideBySide, clash_of_periods
+from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
+from .clashes import Clash, Numbered, SideBySide, clash_of_periods, meet, places_of
+from .dates import ANY_DAY
 from .periods import Period
 from .reading import Parsed, Reader
-from .template import FIELDS, Template, problems
-from .writing import Writer
+from .template import FIELDS, Template, Writer, problems
 
-__all__ = ["FIELDS", "Clash", "Format", "Numbered", "Parsed", "may_meet"]
+__all__ = ["FIELDS", "Clash", "Format", "Inserts", "Numbered", "Parsed", "may_meet"]
+
+TEMPLATES_REMEMBERED = 64
 
 _NEVER = Period()
 
@@ -64,14 +62,10 @@ class Format:
         return bool(self._template.dates)
 
     @property
-    def width(self) -> int:
-        """The least number of digits that a value is written with; 0 if FORMAT has none."""
-        return self._template.digits.width
-
-    @property
     def widest(self) -> int | None:
         """The last number that fits the width, or None without one. Longer values are written in full."""
-        return self._template.digits.widest
+        digits = self._template.digits
+        return len(digits.alphabet) ** digits.width - 1 if digits.width else None
 
     def text(self, value: int, scope: str | None, day: date | None, period_name: str) -> str:
         """Write a value of a scope for a document of this day and period.
@@ -161,3 +155,32 @@ def may_meet(one: Format, other: Format, scope: str | None, other_scope: str | N
     if are_alike and (one.maximum < other.start or other.maximum < one.start):
         return False
     return meet(places_of(one._writer, scope), places_of(other._writer, other_scope))
+
+
+class Inserts:
+    """Writes other texts of the values of a sequence (see `actions.value_text`)."""
+
+    def __init__(self, format: Format) -> None:  # noqa: A002 - the key FORMAT
+        self._format = format
+        self._writer = lru_cache(TEMPLATES_REMEMBERED)(self._made)
+
+    def write(self, template: str, value: int, scope: str | None, day: date | None, period_name: str) -> str:
+        """A text of a value. Raises InvalidItem for a period or parts of the date that the sequence does not have."""
+        if template == "{text}":
+            return self._format.text(value, scope, day, period_name)
+        writer = self._writer(template)
+        if "period" in writer.template.dates and self._format.period.kind == "never":
+            raise InvalidItem(f"{template!r} has {{period}}, which has no meaning without PERIOD.")
+        day = day or writer.dates.day_in(period_name)
+        if day is None:
+            raise InvalidItem(f"{template!r} has a part of the date, which the sequence does not keep: leave it out.")
+        return "".join(writer.texts(value, scope, day, period_name))
+
+    def sample(self, template: str) -> str:
+        """A text of any value. Raises InvalidItem, as `write` does."""
+        period = self._format.period
+        day = ANY_DAY if self._format.uses_dates or period.kind != "never" else None
+        return self.write(template, self._format.start, "ABC", day, period.name(ANY_DAY))
+
+    def _made(self, template: str) -> Writer:
+        return Writer(Template(template), self._format.period, range(0), text=self._format.text)

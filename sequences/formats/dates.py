@@ -1,7 +1,5 @@
 """The fields of the date: what they have on a day, and which day a text is for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
@@ -38,7 +36,8 @@ class Dates:
         first = self.period.first_day(name)
         if not self.fields:
             return first
-        days = takewhile(lambda day: self.period.name(day) == name, _days(first, date.max))
+        following = (first + timedelta(days=number) for number in range((date.max - first).days))
+        days = takewhile(lambda day: self.period.name(day) == name, following)
         is_same = self.period.kind != "never" and len(set(map(self.texts, days))) == 1
         return first if is_same else None
 
@@ -62,10 +61,6 @@ class Dates:
             if self.period.name(earlier) != self.period.name(day):
                 return earlier, day
         return None
-
-
-def _days(first: date, end: date) -> Iterator[date]:
-    return (first + timedelta(days=number) for number in range((end - first).days))
 
 
 def _candidates(digits: Mapping[str, str]) -> Iterator[date]:

@@ -1,7 +1,5 @@
 """The digits that a value is written with, decimal or Crockford's base 32, and the check digit over them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from dataclasses import dataclass
 DECIMAL = "0123456789"
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MOST_DIGITS = 38
+DASHES = "-\u2010\u2012\u2013\u2014\u2015\u2212"  # what is left of them after NFKC
 
 _NO_DIGITS = re.compile("[^0-9]")
 _LOOK_ALIKES = str.maketrans("OIL", "011")
@@ -21,11 +20,6 @@ class Digits:
 
     alphabet: str = DECIMAL
     width: int = 0
-
-    @property
-    def widest(self) -> int | None:
-        """The last value that fits the width, or None without one. Longer values are written in full."""
-        return len(self.alphabet) ** self.width - 1 if self.width else None
 
     def write(self, value: int) -> str:
         """The digits of a value."""

@@ -4,14 +4,12 @@ Here are the keys PERIOD, FISCAL_START, FISCAL_NAMED_BY and TIME_ZONE of a seque
 a period is stored beside its scope is not known here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -46,7 +44,7 @@ class Period:
     zone: ZoneInfo = _UTC
 
     @classmethod
-    def of_config(cls, where: str, entry: Mapping[str, Any]) -> Period:
+    def of_config(cls, where: str, entry: Mapping[str, Any]) -> Self:
         """Read the keys of one entry of SEQUENCES, such as "SEQUENCES['invoices']".
 
         FISCAL_START, FISCAL_NAMED_BY and TIME_ZONE are refused where neither PERIOD nor FORMAT uses them.
@@ -113,7 +111,10 @@ class Period:
             found = re.fullmatch(_NAMES[self.kind], name, re.ASCII) if isinstance(name, str) else None
             if found:
                 return self._begin(*map(int, found.groups()))
-        raise InvalidPeriod(f"The period is {name!r}; it must be {self._wanted()}.")
+        wanted = "left out, as this sequence has no periods"
+        if self.kind != "never":
+            wanted = f"a {self.kind.replace('-', ' ')} such as {self.name(date(2026, 3, 5))!r}"
+        raise InvalidPeriod(f"The period is {name!r}; it must be {wanted}.")
 
     def _begin(self, year: int = 1000, part: int = 1, day: int = 1) -> date:
         match self.kind:
@@ -123,11 +124,6 @@ class Period:
                 return date(year - self._named_later, *self.fiscal_start)
             case _:
                 return date(year, part, day)
-
-    def _wanted(self) -> str:
-        if self.kind == "never":
-            return "left out, as this sequence has no periods"
-        return f"a {self.kind.replace('-', ' ')} such as {self.name(date(2026, 3, 5))!r}"
 
     def fiscal_year(self, day: date) -> int:
         """The name of the fiscal year of a day."""

@@ -1,7 +1,5 @@
 """Reading a text as people type it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +8,11 @@ from unicodedata import normalize
 
 from ..exceptions import InvalidText
 from .dates import ANY_DAY, DATE_FIELDS
-from .digits import Digits, cases, digits_in
-from .template import Piece
-from .writing import Writer
+from .digits import DASHES, Digits, cases, digits_in
+from .template import Piece, Writer
 
 LONGEST = 500  # characters that a person may type; a scope has up to 255
 
-_DASHES = "-\u2010\u2012\u2013\u2014\u2015\u2212"  # what is left of them after NFKC
 _SPACE = r"\s*+"
 
 
@@ -95,9 +91,9 @@ class Reader:
 
     def _literal(self, character: str) -> str:
         """The pattern of what may be typed for one character: for a dash also white space, if it is not a scope's."""
-        if character not in _DASHES:
+        if character not in DASHES:
             return f"[{''.join(map(re.escape, cases(character)))}]"
-        dash = f"[{re.escape(_DASHES)}]"
+        dash = f"[{re.escape(DASHES)}]"
         return dash if "scope" in self._writer.template.specs else rf"(?:{dash}|(?<=\s))"
 
 

@@ -1,17 +1,17 @@
-"""A template taken apart into literal texts and fields, and what makes one unusable."""
-
-from __future__ import annotations
+"""A template taken apart into literal texts and fields, written for a value, and what makes one unusable."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from string import Formatter
 from typing import NamedTuple
 from unicodedata import normalize
 
-from .dates import DATE_FIELDS
+from .dates import ANY_DAY, DATE_FIELDS, Dates
 from .digits import CROCKFORD, DECIMAL, MOST_DIGITS, Digits, digits_in
+from .periods import DATE_PARTS, Period
 
 FIELDS = ("value", "scope", *DATE_FIELDS, "check")
 """What may stand in braces in FORMAT."""
@@ -54,6 +54,11 @@ class Template:
         return tuple(pieces)
 
     @cached_property
+    def fields(self) -> list[str]:
+        """The fields in their order, one of them perhaps twice. Raises ValueError for unbalanced braces."""
+        return [piece.field for piece in self.pieces if piece.field]
+
+    @cached_property
     def specs(self) -> Mapping[str, str]:
         """The spec of each field; literal texts have none."""
         return {piece.field: piece.spec for piece in self.pieces}
@@ -74,21 +79,69 @@ class Template:
         return next(place for place, piece in enumerate(self.pieces) if piece.field == field)
 
 
+_Write = Callable[[int, str | None, date, str], str]
+
+
+class Writer:
+    """Writes the values of a sequence, piece by piece. `text` writes what the field {text} stands for."""
+
+    def __init__(self, template: Template, period: Period, values: range, *, text: _Write | None = None) -> None:
+        self.template, self.period, self.values, self._text = template, period, values, text
+        self.dates = Dates(template.dates, period)
+        self._writers = [self._writer(piece) for piece in template.pieces]
+        self._covered = [
+            (place, str if piece.field == "value" else digits_in)
+            for place, piece in enumerate(template.pieces)
+            if piece.field in ("value", *template.dates)
+        ]
+        self._check_at = template.place("check") if "check" in template.specs else None
+
+    def texts(self, value: int, scope: str | None, day: date, period_name: str) -> list[str]:
+        """Each piece as it is written."""
+        texts = [write(value, scope, day, period_name) for write in self._writers]
+        if self._check_at is not None:
+            covered = "".join([digits(texts[place]) for place, digits in self._covered])
+            texts[self._check_at] = self._check_digit(covered)
+        return texts
+
+    def sample(self, value: int, scope: str | None) -> list[str]:
+        """Each piece on any day."""
+        return self.texts(value, scope, ANY_DAY, self.period.name(ANY_DAY))
+
+    @cached_property
+    def _check_digit(self) -> Callable[[str], str]:
+        return self.template.digits.check_digit(self.template.specs["check"])
+
+    def _writer(self, piece: Piece) -> _Write:
+        """The function that writes one piece; the check digit is put in later."""
+        match piece.field:
+            case "" | "check":
+                return lambda value, scope, day, name: piece.literal
+            case "value":
+                write = self.template.digits.write
+                return lambda value, scope, day, name: write(value)
+            case "scope":
+                return lambda value, scope, day, name: scope or ""
+            case "period":
+                return lambda value, scope, day, name: name
+            case "text" if self._text:
+                return self._text
+        part, period = DATE_PARTS[piece.field], self.period
+        return lambda value, scope, day, name: part(period, day)
+
+
 def problems(template: Template, *, in_periods: bool) -> Iterator[str]:
     """What makes a template unusable. Only the first counts: each takes for granted that there is none before it."""
     if not isinstance(template.text, str) or len(template.text) > LONGEST:
         yield f"it must be a text of up to {LONGEST} characters"
     try:
-        fields = [piece.field for piece in template.pieces if piece.field]
+        yield from _field_problems(template, in_periods=in_periods)
     except ValueError:
         yield "it must have a field in each pair of braces; a brace itself is written twice, as '{{'"
-    else:
-        yield from _field_problems(template, fields, in_periods=in_periods)
-        literals = "".join(piece.literal for piece in template.pieces)
-        if not literals.isprintable() or normalize("NFKC", literals) != literals:
-            yield f"its text must be printable and as Unicode's form NFKC has it, {normalize('NFKC', literals)!r}"
-        if "check" in fields:
-            yield from _check_problems(template, fields)
+    literals = "".join(piece.literal for piece in template.pieces)
+    if not literals.isprintable() or normalize("NFKC", literals) != literals:
+        yield f"its text must be printable and as Unicode's form NFKC has it, {normalize('NFKC', literals)!r}"
+    yield from _check_problems(template)
 
 
 def has_letters(template: str) -> bool:
@@ -100,24 +153,24 @@ def text_problems(text: str) -> Iterator[str]:
     """What makes a text unusable that has a value in it, and perhaps the text of the value. Only the first counts."""
     template = Template(text)
     try:
-        fields = [piece.field for piece in template.pieces if piece.field]
+        fields = template.fields
     except (TypeError, ValueError):
         yield "it must be a text with a field in each pair of braces; a brace itself is written twice, as '{{'"
-    else:
-        if not {"value", "text"} & set(fields):
-            yield "it must have {value} or {text}"
-        known = (*FIELDS, "text")
-        yield from (_unknown(field, known) for field in fields if field not in known)
-        yield from _spec_problems(template)
-        if "check" in fields:
-            yield from _check_problems(template, fields)
+        return
+    if not {"value", "text"} & set(fields):
+        yield "it must have {value} or {text}"
+    known = (*FIELDS, "text")
+    yield from (_unknown(field, known) for field in fields if field not in known)
+    yield from _spec_problems(template)
+    yield from _check_problems(template)
 
 
 def _unknown(field: str, known: Iterable[str]) -> str:
     return f"it has the unknown field {{{field.strip()}}}; known are {', '.join(known)}"
 
 
-def _field_problems(template: Template, fields: list[str], *, in_periods: bool) -> Iterator[str]:
+def _field_problems(template: Template, *, in_periods: bool) -> Iterator[str]:
+    fields = template.fields
     for field in fields:
         if field not in FIELDS:
             yield _unknown(field, FIELDS)
@@ -139,7 +192,10 @@ def _spec_problems(template: Template) -> Iterator[str]:
         yield f"a value has up to {MOST_DIGITS} digits"
 
 
-def _check_problems(template: Template, fields: list[str]) -> Iterator[str]:
+def _check_problems(template: Template) -> Iterator[str]:
+    fields = template.fields
+    if "check" not in fields:
+        return
     if "value" not in fields or not {"scope", "text"}.issuperset(fields[fields.index("check") + 1 :]):
         yield "{check} must stand after the value and the parts of the date, which it covers"
     if template.digits.alphabet is CROCKFORD and template.specs["check"] == "damm":

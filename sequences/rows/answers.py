@@ -17,8 +17,7 @@ from ..commit.retries import Deadline, read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import IdempotencyMismatch, InvalidSequence
-from ..formats import Format
-from ..formats.inserts import Inserts
+from ..formats import Format, Inserts
 from ..types import Allocation, Dated, Scope, parted, scope_text
 from .assignments import Assigner
 from .put_requests import own_places

@@ -12,7 +12,7 @@ has examples. `embedded` starts the embedded engine, or moto's server. Nothing e
 It needs moto, or the embedded engine, and its modules `plugin` and `contract` need pytest.
 """
 
-from .assertions import assert_gapless
+from .callers import assert_gapless
 from .engines import embedded_engine, engine_at, moto_engine
 from .tables import SequenceTablesMixin, committed, sequence_tables
 

@@ -20,18 +20,7 @@ from .. import dynamodb
 from ..exceptions import IdempotencyMismatch, OperationNotSupported
 from ..registry import strategies
 from ..services import get_last_value, get_next_value, get_next_values, put_next, put_next_many, put_next_together
-from .callers import (
-    at_once,
-    by_threads,
-    judge,
-    judge_items,
-    judge_repeats,
-    put_some,
-    repeat,
-    stored,
-    take_some,
-    values_from_start,
-)
+from .callers import at_once, judge, judge_items, judge_repeats, put_some, repeat, stored, take_some, values_from_start
 
 __all__ = ["StrategyContract"]
 
@@ -125,7 +114,7 @@ class _Reserving:
     def test_reserving_by_threads(self, name: str, scope: str) -> None:
         """16 threads at once take values that are unique and increase, unless the strategy refuses them."""
         with _refused_unless_reserving(name):
-            judge(name, scope, by_threads(take_some, name, scope, THREADS, 6))
+            judge(name, scope, at_once(THREADS, lambda _: take_some(name, scope, 6)))
 
     def test_reserving_many_at_once(self, name: str, scope: str) -> None:
         """Parts of different size that threads take at once do not overlap, unless the strategy refuses them."""
@@ -198,7 +187,7 @@ class StrategyContract(_Repeats, _Reserving):
 
     def test_threads(self, name: str, scope: str) -> None:
         """16 threads at once get values that are unique, increase, and belong to their items."""
-        judge_items(name, scope, by_threads(put_some, name, scope, THREADS, 3))
+        judge_items(name, scope, at_once(THREADS, lambda _: put_some(name, scope, 3)))
 
     def test_two_memories(self, name: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Two strategies that share the tables but no memory, as in two processes, take turns: values stay unique."""

@@ -25,7 +25,7 @@ from typing import Self
 from . import moto_server
 from .processes import HOST, ChildProcess, answers, port_is_free
 
-HOME = Path(__file__).resolve().parent.parent.parent
+HOME = Path(__file__).resolve().parent.parent.parent  # in its .local/engine npm installs
 # Below the ports of outgoing connections on Linux and macOS. Otherwise a client that keeps calling a stopped engine
 # could get the engine's own port, connect to itself, and keep the engine from starting again.
 PORTS = range(20_000, 32_000)
@@ -42,43 +42,7 @@ FALLBACK_WARNING = (
 
 
 class EngineError(Exception):
-    """The embedded engine cannot run. `problem` says why, `remedy` what to do, and `str()` says both."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem} {remedy}")
-        self.problem = problem
-        self.remedy = remedy
-
-
-class _DataFile:
-    """The file that keeps an engine's data. While we hold its lock, no other engine uses it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.locks: list[int] = []
-        """The descriptor of the lock, while it is held. The engine inherits the lock and keeps it until it ends."""
-
-    def hold(self) -> None:
-        """Lock the file. Raises EngineError."""
-        if self.locks:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise EngineError(f"{self.path} cannot be used ({error.strerror}).", "Choose another file.") from error
-        if not _comes_free(lock):
-            os.close(lock)
-            raise EngineError(
-                f"The engine's data {self.path} is in use by another run.",
-                "Stop that run first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it.",
-            )
-        self.locks.append(lock)
-
-    def release(self) -> None:
-        """Unlock the file. Safe to call again."""
-        while self.locks:
-            os.close(self.locks.pop())
+    """The embedded engine cannot run: why, and what to do."""
 
 
 class Engine:
@@ -87,18 +51,18 @@ class Engine:
     Guarantees: it answers once `start` has returned; two engines never use the same file; its process ends when ours
     ends, even by SIGKILL; an acknowledged write to a file survives `kill`.
 
-    `path` is the file that keeps the data; without one they are in memory. `port` 0 takes a free port. `home` is the
-    folder in whose `.local/engine` npm installs. `fallback` is true when moto's server replaces the engine.
-    Every method that starts the engine raises `EngineError`.
+    `path` is the file that keeps the data; without one they are in memory. `port` 0 takes a free port. `fallback` is
+    true when moto's server replaces the engine. Every method that starts the engine raises `EngineError`.
     """
 
-    def __init__(self, path: Path | None = None, port: int = 0, *, home: Path = HOME) -> None:
+    def __init__(self, path: Path | None = None, port: int = 0) -> None:
         self.path = path
         self.port = port
-        self.binary = find_binary(home)
+        self.binary = find_binary()
         self.fallback = self.binary is None
         self._child: ChildProcess | None = None
-        self._file = _DataFile(path) if path else None
+        self._locks: list[int] = []
+        """The descriptor of the file's lock, while it is held. The engine inherits it and keeps it until it ends."""
 
     def __enter__(self) -> Self:
         return self.start()
@@ -115,7 +79,7 @@ class Engine:
     def process(self) -> subprocess.Popen[bytes]:
         """The engine's process, running or ended."""
         if self._child is None:
-            raise EngineError("The embedded engine was never started.", "Call start() first.")
+            raise EngineError("The embedded engine was never started. Call start() first.")
         return self._child.process
 
     @property
@@ -129,8 +93,8 @@ class Engine:
             return self
         if self.fallback and os.environ.get("DYNOXIDE") != MOTO:
             warnings.warn(FALLBACK_WARNING, RuntimeWarning, stacklevel=2)
-        if self._file:
-            self._file.hold()
+        if self.path and not self._locks:
+            self._locks.append(_locked(self.path))
         try:
             self._launch()
         except BaseException:
@@ -143,8 +107,8 @@ class Engine:
         """Ask the engine to end, kill it after 5 seconds, and release its file. Safe to call again."""
         if self._child is not None:
             self._child.stop(STOP_SECONDS)
-        if self._file:
-            self._file.release()
+        while self._locks:
+            os.close(self._locks.pop())
 
     def kill(self) -> None:
         """Kill the engine at once (SIGKILL), as in a crash. Its file stays locked until `stop`."""
@@ -175,8 +139,7 @@ class Engine:
         if not port_is_free(self.port):  # otherwise the answers of another server look like our engine's
             return PORT_TAKEN
         with tempfile.TemporaryFile() as output:
-            held = self._file.locks if self._file else ()
-            self._child = ChildProcess(self._command(), output=output, pass_fds=held)
+            self._child = ChildProcess(self._command(), output=output, pass_fds=self._locks)
             if self._comes_up(deadline):
                 return None
             self.kill()
@@ -198,20 +161,20 @@ class Engine:
 
     def _failure(self, said: str) -> EngineError:
         if PORT_TAKEN in said:
-            return EngineError(f"Port {self.port} is in use.", "Choose another port, or stop the program on it.")
+            return EngineError(f"Port {self.port} is in use. Choose another port, or stop the program on it.")
         if "No module named 'moto'" in said:
             return EngineError(
-                "Neither the embedded engine nor moto is installed.",
-                "Install npm and run `make run`, set DYNOXIDE to a dynoxide binary, or install the extra `test`.",
+                "Neither the embedded engine nor moto is installed. "
+                "Install npm and run `make run`, set DYNOXIDE to a dynoxide binary, or install the extra `test`."
             )
         return EngineError(
-            f"The embedded engine did not start ({said or 'it said nothing'}).",
-            f"Check that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another.",
+            f"The embedded engine did not start ({said or 'it said nothing'}). "
+            f"Check that {self.path or 'its binary'} can be used, or set AWS_ENDPOINT_URL_DYNAMODB to another."
         )
 
 
-def find_binary(home: Path = HOME) -> Path | None:
-    """The dynoxide binary: the one in `DYNOXIDE`, otherwise npm's in `home`, otherwise one on the PATH.
+def find_binary() -> Path | None:
+    """The dynoxide binary: the one in `DYNOXIDE`, otherwise npm's, otherwise one on the PATH.
 
     `DYNOXIDE` may name any program that takes the same arguments. It may also be "moto": then there is none.
     """
@@ -219,10 +182,26 @@ def find_binary(home: Path = HOME) -> Path | None:
     if named == MOTO:
         return None
     if named and not os.access(named, os.X_OK):
-        raise EngineError(f"DYNOXIDE is {named}, which cannot be run.", "Correct it, or unset it.")
-    installed = sorted(home.glob(".local/engine/node_modules/@dynoxide/*/dynoxide"))
+        raise EngineError(f"DYNOXIDE is {named}, which cannot be run. Correct it, or unset it.")
+    installed = sorted(HOME.glob(".local/engine/node_modules/@dynoxide/*/dynoxide"))
     found = named or (str(installed[0]) if installed else shutil.which("dynoxide"))
     return Path(found) if found else None
+
+
+def _locked(path: Path) -> int:
+    """Lock an engine's data, so that no other engine uses the file meanwhile; the lock. Raises EngineError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise EngineError(f"{path} cannot be used ({error.strerror}). Choose another file.") from error
+    if _comes_free(lock):
+        return lock
+    os.close(lock)
+    raise EngineError(
+        f"The engine's data {path} is in use by another run. "
+        "Stop that run first, or set AWS_ENDPOINT_URL_DYNAMODB to its engine's address to share it."
+    )
 
 
 def _comes_free(lock: int) -> bool:
@@ -243,4 +222,4 @@ def _free_port() -> int:
     for port in random.sample(PORTS, 200):
         if port_is_free(port):
             return port
-    raise EngineError("No free port was found for the embedded engine.", "Choose one, or stop some programs.")
+    raise EngineError("No free port was found for the embedded engine. Choose one, or stop some programs.")

@@ -58,10 +58,7 @@ def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
 
 @contextmanager
 def embedded_engine() -> Iterator[None]:
-    """Use an embedded engine in memory. It starts on first use, and ends with this process.
-
-    Raises EngineError if it is not installed.
-    """
+    """Use an embedded engine in memory, from its first use until this process ends. EngineError if it is missing."""
     with engine_at(_started(os.getpid()).endpoint), all_clients_here():
         yield
 
@@ -71,7 +68,7 @@ def _started(process: int) -> Engine:
     """The engine of one process: one that was forked needs its own."""
     engine = Engine()
     if engine.fallback:
-        raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}.", "Install it, or use moto.")
+        raise EngineError(f"{ENGINE_MISSING[0].upper()}{ENGINE_MISSING[1:]}. Install it, or use moto.")
     return engine.start()
 
 

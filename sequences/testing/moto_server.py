@@ -50,15 +50,6 @@ def is_active() -> bool:
     return bool(moto and moto.botocore_stubber.enabled)
 
 
-def tables_of(region: str) -> dict[str, Any]:
-    """The tables that moto has in this process, by their names: those that are put in are there."""
-    from moto.core.models import DEFAULT_ACCOUNT_ID
-    from moto.dynamodb.models import dynamodb_backends
-
-    tables: dict[str, Any] = dynamodb_backends[DEFAULT_ACCOUNT_ID][region].tables
-    return tables
-
-
 def anew(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Copies of these tables, as made now: nothing that was remembered of an earlier copy holds for them."""
     from moto.core.utils import utcnow
@@ -69,13 +60,8 @@ def anew(tables: Mapping[str, Any]) -> dict[str, Any]:
     return copies
 
 
-def serve(host: str, port: str) -> None:
-    """Serve this address until the process ends."""
+if __name__ == "__main__":
     from moto.server import main
 
     with patched_moto():
-        main(["-H", host, "-p", port])
-
-
-if __name__ == "__main__":
-    serve(*sys.argv[1:])
+        main(["-H", sys.argv[1], "-p", sys.argv[2]])

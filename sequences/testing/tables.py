@@ -75,9 +75,15 @@ def _make() -> list[str]:
 
 
 def _tables_on_moto() -> dict[str, Any] | None:
-    """The tables of moto by their names, if moto in this process is the engine."""
+    """The tables of moto by their names, if moto in this process is the engine; those that are put in are there."""
     endpoint, _, region = dynamodb.account().partition("|")
-    return moto_server.tables_of(region) if moto_server.is_active() and ".amazonaws.com" in endpoint else None
+    if not moto_server.is_active() or ".amazonaws.com" not in endpoint:
+        return None
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.dynamodb.models import dynamodb_backends
+
+    tables: dict[str, Any] = dynamodb_backends[DEFAULT_ACCOUNT_ID][region].tables
+    return tables
 
 
 def _missing(wanted: Iterable[tuple[str, str]], on_moto: Mapping[str, Any] | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from sequences import put_next
-from sequences.admin import closings
+from sequences.admin import dialogs
 from sequences.changes import close, history
 from sequences.exceptions import SequenceFrozen, SequenceUnavailable
 from sequences.testing.embedded import Engine
@@ -131,7 +131,7 @@ def test_more_than_a_page_has_time_for(client: Client, monkeypatch: pytest.Monke
     """What is closed by then stays closed, for every scope that has no number; the page says how to go on."""
     for scope in "ABCDEF":
         put(scope)
-    monkeypatch.setattr(closings, "MOST_REQUESTS", 12)
+    monkeypatch.setattr(dialogs, "MOST_REQUESTS", 12)
     page = client.post(CLOSE, {**ASKED, "confirmed": "Yes"})
     assert (page.status_code, "More to do than a page has time for" in page.content.decode()) == (503, True)
     assert is_closed("new")
@@ -153,7 +153,7 @@ def test_the_engine_is_away(client: Client, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_many_scopes(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page names some scopes, and says how many more there are."""
-    monkeypatch.setattr(closings, "NAMED", 2)
+    monkeypatch.setattr(dialogs, "NAMED", 2)
     for scope in "ABC":
         put(scope)
     assert "and 1 more" in client.post(CLOSE, ASKED).content.decode()

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sequences.exceptions import InvalidItem
-from sequences.formats import Format
-from sequences.formats.inserts import Inserts
+from sequences.formats import Format, Inserts
 from sequences.formats.periods import Period
 
 DAY = date(2026, 3, 5)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain, pairwise
 from typing import Any, ClassVar
 
@@ -14,12 +14,19 @@ import pytest
 from sequences import put_next_many
 from sequences.capabilities import strategy_classes
 from sequences.registry import strategies
-from sequences.testing.callers import by_threads, judge, judge_items, judge_repeats, put_some, repeat, stored, take_some
+from sequences.testing.callers import at_once, judge, judge_items, judge_repeats, put_some, repeat, stored, take_some
 from sequences.testing.contract import StrategyContract
 from tests.sequences.one_file import ReadThenPut
 from tests.sequences.support import SEQUENCES, Processes, Wire, delete_row, names_that
 
 RESERVING = names_that("supports_reserve")
+
+
+def by_threads(
+    task: Callable[[str, str, int], list[int]], name: str, scope: str, threads: int, count: int
+) -> list[list[int]]:
+    """What each of so many threads of this process got from a task."""
+    return at_once(threads, lambda _: task(name, scope, count))
 
 
 class TestStranger(StrategyContract):

@@ -137,7 +137,8 @@ def test_moto_stands_in_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Without a binary moto's server answers, after a warning that it forgets everything."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("DYNOXIDE", raising=False)
-    engine = Engine(home=tmp_path)
+    monkeypatch.setattr("sequences.testing.embedded.HOME", tmp_path)
+    engine = Engine()
     assert engine.fallback
     with pytest.warns(RuntimeWarning, match="FORGETS EVERYTHING"):
         engine.start()

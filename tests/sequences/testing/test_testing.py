@@ -400,7 +400,7 @@ class TestEmbedded:
 
 def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the engine is missing, nothing replaces it silently: the error says what to do."""
-    monkeypatch.setattr("sequences.testing.embedded.find_binary", lambda home: None)
+    monkeypatch.setattr("sequences.testing.embedded.find_binary", lambda: None)
     engines._started.cache_clear()
     with pytest.raises(EngineError, match=r"The embedded engine is not installed.*or use moto"), embedded_engine():
         pass

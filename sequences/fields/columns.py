@@ -1,0 +1,196 @@
+"""The columns of a model: one for numbers, which says where a row is numbered, and one for the text of a number.
+
+The text, such as "INV-2026-000042", stays as it was when it was given.
+"""
+
+import datetime
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from django.core.checks import CheckMessage, Error
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
+from django.db.models import F
+
+from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence
+from ..registry import strategies
+
+if TYPE_CHECKING:
+    _BigInteger = models.BigIntegerField[int | None, int | None]
+    _Text = models.CharField[str | None, str | None]
+else:
+    _BigInteger, _Text = models.BigIntegerField, models.CharField  # cannot be subscribed when they run
+
+Place = tuple[str | None, datetime.date | None]
+"""The scope of a row, and the document's date, None for today."""
+
+
+class PlacedField(_BigInteger):
+    """A column for the numbers of a sequence, whose `scope` and `date` say where each row is numbered."""
+
+    def __init__(
+        self,
+        *args: Any,
+        sequence: str,
+        scope: str | Callable[[Any], str | None] | None = None,
+        date: str | None = None,
+        on_commit: bool = False,
+        assign: Literal["automatic", "manual"] = "automatic",
+        **kwargs: Any,
+    ) -> None:
+        self.sequence = sequence
+        self.scope = scope
+        self.date = date
+        self.on_commit = on_commit
+        self.assign = assign
+        kwargs["editable"] = False
+        if self.waits:
+            kwargs["null"] = True
+        super().__init__(*args, **kwargs)
+
+    def deconstruct(self) -> Any:
+        name, path, args, kwargs = super().deconstruct()
+        del kwargs["editable"]
+        kwargs["sequence"] = self.sequence
+        defaults = {"scope": None, "date": None, "on_commit": False, "assign": "automatic"}
+        kwargs |= {name: getattr(self, name) for name, value in defaults.items() if getattr(self, name) != value}
+        if self.waits:
+            del kwargs["null"]
+        return name, path.replace("sequences.fields.sequence_field.", "sequences.fields."), args, kwargs
+
+    @property
+    def waits(self) -> bool:
+        """Whether a row is stored without its number, which follows a commit."""
+        return self.on_commit or self.assign == "manual"
+
+    @property
+    def in_periods(self) -> bool:
+        """Whether the sequence begins again in each period; False for a sequence that cannot be used."""
+        try:
+            return strategies[self.sequence].layout.in_periods
+        except (InvalidSequence, TypeError):
+            return False
+
+    @property
+    def texts(self) -> list["SequenceTextField"]:
+        """The fields with the text of this number."""
+        return [field for field in text_fields(self.model) if field.of == self.name]
+
+    def by_place(self, rows: Iterable[models.Model]) -> dict[Place, list[models.Model]]:
+        """The rows by their scopes and dates, each in the order in which they come."""
+        found: dict[Place, list[models.Model]] = {}
+        for row in rows:
+            found.setdefault(self.place_of(row), []).append(row)
+        return found
+
+    def place_of(self, row: models.Model) -> Place:
+        """The scope and the date of a row. Raises what `scope_of` and `date_of` raise."""
+        return self.scope_of(row), self.date_of(row)
+
+    def date_of(self, row: models.Model) -> datetime.date | None:
+        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
+        if self.date is None:
+            return None
+        column: Any = row._meta.get_field(self.date)
+        day: datetime.date | None = column.to_python(getattr(row, self.date))
+        if day is None:
+            raise InvalidPeriod(
+                f"{self} is numbered by the period of {self.date!r}, which is empty in {_named(row)}: set it first."
+            )
+        return day
+
+    def scope_of(self, row: models.Model) -> str | None:
+        """The scope in which a row is numbered. Raises InvalidScope if the field that says it is empty."""
+        if self.scope is None:
+            return None
+        if callable(self.scope):
+            return self.scope(row)
+        value = getattr(row, column_of(row, self.scope))
+        if value is None or value == "":
+            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
+        return str(value)
+
+    def dated(self, place: Place) -> Place:
+        """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
+        two periods, and a number and its text are of one."""
+        scope, day = place
+        return scope, strategies.of(self.sequence, scope, day).naming.dated(scope, day)[1]
+
+
+def _named(row: models.Model) -> str:
+    return "a new row" if row.pk is None else f"row {row.pk}"
+
+
+def column_of(row: models.Model | type[models.Model], name: str) -> str:
+    """The column of a field. A foreign key's own name would sort by what the other model is sorted by."""
+    return str(getattr(row._meta.get_field(name), "attname", name))
+
+
+class SequenceTextField(_Text):
+    """The text of the `SequenceField` that `of` names, as the FORMAT of its sequence writes it.
+
+    It is written in the same moment as the number, for the scope, the period and the date that the number was given
+    in, and never again: not if FORMAT changes, nor if the row gets another date. It is NULL while the row has no
+    number. A text that is set before the save is kept. It is unique unless `unique=False` is said, and not editable.
+    `get_by_text` of the model's manager finds a row by it.
+
+    Rows that had their numbers before the column was made get their texts by `write_texts`.
+    Cost: none beside the number's. It holds 255 characters, or `max_length`: with a longer text the database refuses
+    the row. System checks (sequences.E106 and E107) find an `of` that is no number of the same table, and texts that
+    cannot be unique.
+    """
+
+    description = "The text of a number of a sequence"
+
+    def __init__(self, *args: Any, of: str, **kwargs: Any) -> None:
+        self.of = of
+        given = {"max_length": 255, "unique": True, **kwargs}
+        super().__init__(*args, **{**given, "null": True, "blank": True, "editable": False})
+
+    def deconstruct(self) -> Any:
+        name, path, args, kwargs = super().deconstruct()
+        for own in ("null", "blank", "editable"):
+            del kwargs[own]
+        path = path.replace("sequences.fields.columns.", "sequences.fields.")
+        return name, path, args, {**kwargs, "of": self.of, "unique": self.unique}
+
+    @property
+    def number(self) -> PlacedField:
+        """The column with the number. Raises FieldDoesNotExist if `of` names none."""
+        column = self.model._meta.get_field(self.of)
+        if not isinstance(column, PlacedField) or column.model is not self.model:
+            raise FieldDoesNotExist(f"of={self.of!r} is no SequenceField of {self.model._meta.label}.")
+        return column
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Let the number come first, wherever its column stands. A stale object does not erase the text."""
+        self.number.pre_save(model_instance, add)
+        text = super().pre_save(model_instance, add)
+        return F(self.name) if text is None and not add else text
+
+    def check(self, **kwargs: Any) -> list[CheckMessage]:
+        return [*super().check(**kwargs), *self._check_of()]
+
+    def _check_of(self) -> list[CheckMessage]:
+        try:
+            number = self.number
+            format_ = strategies[number.sequence].naming.format
+        except FieldDoesNotExist as error:
+            hint = "Name the SequenceField that stands in the same model."
+            return [Error(str(error), hint=hint, obj=self, id="sequences.E106")]
+        except (InvalidSequence, TypeError):
+            return []  # the number's own check reports it
+        missing = [
+            *(["{scope}"] if number.scope is not None and not format_.uses_scope else []),
+            *(["{period}"] if number.in_periods and not format_.uses_dates else []),
+        ]
+        if not self.unique or not missing:
+            return []
+        fields = " and no ".join(missing)
+        problem = f"Two rows may have the same text: the FORMAT of {number.sequence!r} has no {fields}."
+        return [Error(problem, hint="Add it to FORMAT, or set unique=False.", obj=self, id="sequences.E107")]
+
+
+def text_fields(model: type[models.Model]) -> list[SequenceTextField]:
+    """The fields with the texts of a model's numbers, those of its parents too."""
+    return [field for field in model._meta.concrete_fields if isinstance(field, SequenceTextField)]
