@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import string
@@ -58,16 +57,12 @@ KINDS: dict[Fate, type[SequenceError]] = {
 
 @cache
 def operations_in_use() -> dict[str, Any]:
-    """The operations of botocore's model whose method name stands as a text in the code."""
+    """The operations of botocore's model whose method name stands as a text or an attribute in the code."""
     model = botocore.session.Session().get_service_model("dynamodb")
     by_method = {xform_name(name): name for name in model.operation_names}
     texts: set[str] = set()
     for path in [*ROOT.glob("sequences/**/*.py"), *ROOT.glob("tickets/**/*.py")]:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        texts |= {
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        texts |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        texts |= {*re.findall(r"[.\"'](\w+)", path.read_text(encoding="utf-8"))}
     return {by_method[text]: model.operation_model(by_method[text]) for text in texts & set(by_method)}
 
 
