@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 
@@ -77,12 +79,16 @@ import boto3, cryptography.x509, flask_cors, orjson, platformdirs, pytest, respo
 import django.contrib.messages, django.contrib.staticfiles.storage, django.core.management.commands.migrate
 import django.db.backends.sqlite3.base, django.db.models, django.forms, django.http, django.test, django.urls
 
-def become(folder, arguments):
+def become(folder, arguments, environment, streams):
     os.chdir(folder)
-    for number, name in enumerate((os.devnull, "stdout", "stderr")):
-        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, name in enumerate((os.devnull, *streams)):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND), number)
+    sys.stdout.reconfigure(line_buffering=True)
     is_module = arguments[0] == "-m"
     sys.argv, sys.path[0] = arguments[is_module:], folder
+    sys.path += filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     if is_module:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     else:
@@ -103,22 +109,33 @@ DJANGO = ["-m", "django", "test", "--settings=settings", "--verbosity=2"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@contextmanager
+def runner() -> Iterator[Run]:
+    """Runs Python in a folder, with an environment. Its errors have a file of their own, or the one of its output."""
+    known = {name: value for name, value in os.environ.items() if not re.match("AWS_|DJANGO_|PYTEST_|PYTHON", name)}
+    command = [sys.executable, "-c", RUNNER]
+    with subprocess.Popen(command, env=known, stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as process:
+
+        def run(
+            folder: Path, *arguments: str, environment: Mapping[str, str], errors: str = "stderr"
+        ) -> subprocess.CompletedProcess[str]:
+            streams = ("stdout", errors)
+            print(json.dumps([str(folder), arguments, dict(environment), streams]), file=process.stdin)
+            assert process.stdout
+            code = int(process.stdout.readline())
+            told = [(folder / name).read_text() for name in streams]
+            return subprocess.CompletedProcess(arguments, code, *told)
+
+        yield run
+
+
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
     """Runs Python in a folder, where no engine is found and every request to a real one would fail."""
     known = {name: value for name, value in os.environ.items() if not re.match("AWS_|DJANGO_|PYTEST_|DYNOXIDE", name)}
     environment = {**known, "PATH": "/usr/bin:/bin", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9"}
-    command = [sys.executable, "-c", RUNNER]
-    with subprocess.Popen(command, env=environment, stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as runner:
-
-        def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-            print(json.dumps([str(folder), arguments]), file=runner.stdin)
-            assert runner.stdout
-            code = int(runner.stdout.readline())
-            told = [(folder / name).read_text() for name in ("stdout", "stderr")]
-            return subprocess.CompletedProcess(arguments, code, *told)
-
-        yield run
+    with runner() as run:
+        yield partial(run, environment=environment)
 
 
 @pytest.fixture
