@@ -22,6 +22,9 @@ from tests.sequences.support import SEQUENCES, STEPPING, Processes, Wire, delete
 HELD = [name for name in SEQUENCES if not any(steps.startswith(f"{name}-from-") for steps in STEPPING)]
 """The configurations. What holds for one that begins at 1001 and counts by 10 holds for the same one from 1 by 1."""
 
+ALIKE = ("optimistic-update", "transactional-beside", "sort-key-padded", "one-file")
+"""Those that remember no more, and nothing else, than another configuration."""
+
 
 def held(flag: str) -> list[str]:
     """Those of them whose class says yes to a capability flag."""
@@ -63,6 +66,7 @@ class TestContract(StrategyContract):
         told = spawned.run(by_threads, put_some, name, scope, 2, 3)
         judge_items(name, scope, list(chain.from_iterable(told)))
 
+    @pytest.mark.parametrize("name", [name for name in HELD if name not in ALIKE])
     def test_forked_processes(self, name: str, scope: str, forked: Processes) -> None:
         """4 processes, forked from one that remembers values or holds a block, get unique values with their items."""
         before = put_some(name, scope, 3)
