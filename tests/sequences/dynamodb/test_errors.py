@@ -187,12 +187,13 @@ def test_a_region_that_does_not_exist(region: str, said: str, monkeypatch: pytes
 
 
 class TestClientErrors:
-    @pytest.mark.parametrize("kind", botocore_errors(), ids=lambda kind: kind.__name__)
-    def test_no_foreign_error_escapes(self, kind: type[Exception]) -> None:
+    def test_no_foreign_error_escapes(self) -> None:
         """Every error class of botocore becomes one of ours."""
-        ours = translated(an_error(kind))
-        assert isinstance(ours, exceptions.StorageError)
-        assert ours.__cause__ is not None
+        assert len(botocore_errors()) > 50
+        for kind in botocore_errors():
+            ours = translated(an_error(kind))
+            assert isinstance(ours, exceptions.StorageError), kind
+            assert ours.__cause__ is not None, kind
 
     @pytest.mark.parametrize("kind", below(botocore.exceptions.HTTPClientError), ids=lambda kind: kind.__name__)
     def test_certain_or_ambiguous(self, kind: type[Exception]) -> None:
