@@ -197,7 +197,7 @@ class TestWithoutEngine:
         (site / "test_engine.py").write_text(WITH_ENGINE)
         return site
 
-    @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+    @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
     def test_what_did_not_run_fails_the_run(self, run: Run, needing: Path, workers: tuple[str, ...]) -> None:
         """The examples pass. The last line says how many tests did not run and why, and the exit status is 1."""
         done = run(needing, *PYTEST, *workers)
