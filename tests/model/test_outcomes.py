@@ -20,7 +20,7 @@ from sequences.types import Allocation
 from tests.model.scenarios import scenarios
 from tests.model.world import OWN_KEYS, STRATEGIES, TAKES_FIRST, Scenario, World, violations
 
-STRIDE = int(os.environ.get("MODEL_STRIDE", "2003"))  # a prime, so that it meets every combination of a few choices
+STRIDE = int(os.environ.get("MODEL_STRIDE", "1801"))  # a prime, so that it meets every combination of a few choices
 SHARDS = 2
 
 
