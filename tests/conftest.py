@@ -13,7 +13,7 @@ import re
 import signal
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -57,6 +57,15 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("patient")
 
+SETTINGS: Mapping[str, Any] = {
+    # Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not.
+    "SEQUENCES_CLIENTS": {"default": {"LEAN": django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]}},
+    # Tests ask for heavy things at once, and send more requests than people. Those about these limits set their own.
+    "HEAVY_AT_ONCE": None,
+    "THROTTLES": {},
+    # The list of static files is read once, instead of for every browser.
+    "WHITENOISE_AUTOREFRESH": True,
+}
 MADE_BY_DJANGO = {"auth_permission", "django_content_type"}  # after each migration
 
 
@@ -91,52 +100,34 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _for_all_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What all tests have in common. It is one fixture, as each takes time before each test."""
+    folder = str(tmp_path_factory.getbasetemp())
+    with pytest.MonkeyPatch.context() as patch, override_settings(**SETTINGS):
+        _keep_to_a_folder(patch, folder)
+        _hash_in_one_round(patch)
+        _keep_permissions(patch)
+        _read_once(patch)
+        yield
+
+
+def _keep_to_a_folder(patch: pytest.MonkeyPatch, folder: str) -> None:
     """A temporary folder for the processes of this worker. Host locks are files in it, which workers must not share."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(tmp_path_factory.getbasetemp()))
-        patch.setattr(tempfile, "tempdir", None)
-        yield
+    patch.setenv("TMPDIR", folder)
+    patch.setattr(tempfile, "tempdir", None)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _patient() -> Iterator[None]:
-    """Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not."""
-    lean = django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]
-    with override_settings(SEQUENCES_CLIENTS={"default": {"LEAN": lean}}):
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _many_heavy_calls() -> Iterator[None]:
-    """Tests ask for heavy things at once. Those about that limit set their own."""
-    with override_settings(HEAVY_AT_ONCE=None):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _unthrottled(settings: Settings) -> None:
-    """Tests send more requests than people. Those about throttles set their own."""
-    settings.THROTTLES = {}
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_round() -> Iterator[None]:
+def _hash_in_one_round(patch: pytest.MonkeyPatch) -> None:
     """Passwords are hashed as on the site, but in one round: a million of them take most of a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
-        yield
+    patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _kept_permissions() -> Iterator[None]:
+def _keep_permissions(patch: pytest.MonkeyPatch) -> None:
     """Delete the rows that a test has committed, but those that Django makes after each migration.
 
     To delete them and to make them again takes longer than most tests.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", _delete_rows)
-        yield
+    patch.setattr(TransactionTestCase, "_fixture_teardown", _delete_rows)
 
 
 def _delete_rows(case: Any) -> None:
@@ -146,9 +137,8 @@ def _delete_rows(case: Any) -> None:
         connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), sorted(tables - MADE_BY_DJANGO)))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _read_once() -> Iterator[None]:
-    """Read botocore's model and the list of static files only once, instead of for every client and browser.
+def _read_once(patch: pytest.MonkeyPatch) -> None:
+    """Read botocore's model only once, instead of for every client.
 
     What botocore finds out about the handlers of its events and their names takes half of the time of a client.
     """
@@ -159,11 +149,9 @@ def _read_once() -> Iterator[None]:
         init(self, *arguments, **named)
         self.__dict__["_alias_name_cache"] = aliases
 
-    with pytest.MonkeyPatch.context() as patch, override_settings(WHITENOISE_AUTOREFRESH=True):
-        patch.setattr("botocore.session.create_loader", lambda search_path: loader)
-        patch.setattr(hooks, "accepts_kwargs", lambda handler: takes_keywords(getattr(handler, "__func__", handler)))
-        patch.setattr(hooks.EventAliaser, "__init__", with_known_names)
-        yield
+    patch.setattr("botocore.session.create_loader", lambda search_path: loader)
+    patch.setattr(hooks, "accepts_kwargs", lambda handler: takes_keywords(getattr(handler, "__func__", handler)))
+    patch.setattr(hooks.EventAliaser, "__init__", with_known_names)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +31,6 @@ from django.test.utils import isolate_apps
 from pytest_django import Settings
 from rest_framework.test import APIRequestFactory, force_authenticate
 
-from project.paths import ROOT
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import find, get_item, get_last_value, get_next_value, items, put_next
@@ -48,7 +46,7 @@ from sequences.exceptions import (
 )
 from sequences.signals import nearly_used_up, value_allocated
 from sequences.storage import table_name
-from sequences.testing import engine_at
+from sequences.testing import engine_at, moto_engine, sequence_tables
 from tests.restoring import restore, save
 from tests.test_docs import FENCED, MANAGE, PAGES, shown
 
@@ -478,21 +476,18 @@ def test_scopes(cook: Cook) -> None:
     assert put_next("tickets", {}, scope="EU-1").value > 1
 
 
-def test_pytest(tmp_path: Path) -> None:
-    """The test of the page passes in a project of its own, and one without the fixture is refused."""
+def test_pytest(settings: Settings) -> None:
+    """The test of the page passes on the tables that it asks for. `test_guard.py` has tests that ask for none."""
     found = recipes()
     (_, shared), (_, plugin), (_, test) = *found[""], *found["Tests with pytest"]
-    database = 'DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}'
-    (tmp_path / "settings.py").write_text(f'INSTALLED_APPS = ["sequences"]\n{database}\n{shared}', encoding="utf-8")
-    (tmp_path / "conftest.py").write_text(plugin, encoding="utf-8")
-    forgets = '\n\ndef test_that_forgets():\n    put_next("tickets", {}, scope="ABC")\n'
-    (tmp_path / "test_tickets.py").write_text(f"{test}{forgets}", encoding="utf-8")
-    options = "--ds=settings -p no:schemathesis -p no:cacheprovider -p no:anyio -p no:hypothesispytest"
-    command = [sys.executable, "-m", "pytest", "-q", *options.split(), str(tmp_path)]
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
-    assert "NoEngineAskedFor" in done.stdout
+    names: dict[str, Any] = {}
+    exec(f"{shared}\n{plugin}\n{test}", names)
+    assert names["pytest_plugins"] == ["sequences.testing.plugin"]
+    asking = names["test_tickets_have_no_gap"]
+    assert [(mark.name, mark.args) for mark in asking.pytestmark] == [("usefixtures", ("sequence_tables",))]
+    settings.SEQUENCES = names["SEQUENCES"]
+    with moto_engine(), sequence_tables():
+        asking()
 
 
 def test_drafts(cook_models: Cook) -> None:

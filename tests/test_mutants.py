@@ -195,6 +195,8 @@ def test_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return folder
 
     monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)  # the small project has no engine
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # nor does it need what takes long to load
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_timeout")
     monkeypatch.setattr(mutants, "copy_project", small_project)
     copy, suite = Copy(tmp_path), Suite(("test_one.py",))
     with copy.mutated(find("one.py", b"a = 1\n")[0]):

@@ -7,7 +7,6 @@ import doctest
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from project.paths import ROOT
 from sequences.testing.embedded import FALLBACK_WARNING, _free_port
 from sequences.testing.processes import ChildProcess, answers
 from tests.test_docs import FENCED, PACKAGE, PAGES, shown
+from tests.test_testing import Run, runner
 
 PAGE = "docs/tutorial.md"
 MOST_WORDS, MOST_LINES = 1_000, 150
@@ -43,8 +43,9 @@ for page in ("sequences/sequence/", "sequences/sequence/tickets/", "desk/invoice
 class Reader:
     """Somebody at a terminal, in a folder that is empty at first."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, run: Run) -> None:
         self.folder = folder
+        self.run = run
         self.started: list[ChildProcess] = []
         self.ports = {number: str(_free_port()) for number in PORTS.values()}
 
@@ -89,8 +90,9 @@ class Reader:
 
     def runs(self, command: str, *arguments: str) -> str:
         """What a program prints, in the order of a terminal. It must succeed."""
-        words = [*shlex.split(command), *arguments]
-        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        program, *words = shlex.split(command)
+        module = ["-m", "django"] if program == "django-admin" else []
+        done = self.run(self.folder, *module, *words, *arguments, environment=os.environ, errors="stdout")
         assert done.returncode == 0, f"{command}\n{done.stdout}"
         return done.stdout
 
@@ -153,12 +155,12 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # so that lines and errors keep their order, as at a terminal
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.chdir(tmp_path)
-    reader = Reader(tmp_path)
     before = dict(os.environ)
-    yield reader
+    with runner() as run:
+        reader = Reader(tmp_path, run)
+        yield reader
     for process in reader.started:
         process.kill()
     os.environ.clear()

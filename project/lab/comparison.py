@@ -35,6 +35,8 @@ __all__ = ["KEYS", "Case", "compare", "lab_tables", "sequences_of", "stored_item
 
 logger = logging.getLogger(__name__)
 
+ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+
 KEYS = (
     "strategy",
     "writers",
@@ -114,7 +116,7 @@ def compare(plan: Plan, *, progress: Callable[[str], None] = lambda case: None) 
     """
     measured: dict[tuple[int, str], list[Row]] = {}
     with lab_tables() as prefix, _losses(plan) as proxy:
-        endpoint = proxy.endpoint if proxy else None
+        endpoint = proxy.endpoint if proxy else os.environ.get(ENDPOINT)
         for number, (writers, strategy) in enumerate(plan.cases()):
             progress(f"{strategy}, {writers} writers")
             case = Case(plan=plan, number=number, writers=writers, strategy=strategy, prefix=prefix, endpoint=endpoint)
@@ -141,9 +143,9 @@ def lab_tables() -> Iterator[str]:
 @contextmanager
 def _losses(plan: Plan) -> Iterator[LosingProxy | None]:
     """The proxy that loses answers; None if the plan does not ask for it."""
-    upstream = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB", "")
+    upstream = os.environ.get(ENDPOINT, "")
     if plan.faults and not upstream.startswith("http://"):
-        raise LabError("--faults needs an engine at a plain http address in AWS_ENDPOINT_URL_DYNAMODB.")
+        raise LabError(f"--faults needs an engine at a plain http address in {ENDPOINT}.")
     with losing_proxy(upstream, plan.faults, plan.seed) if plan.faults else nullcontext() as proxy:
         yield proxy
 

@@ -1,15 +1,17 @@
 """The fixtures of the lab's tests: a table as the recipes need it, and a client."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from project.lab import recipes
+from project.lab import racing, recipes, writers
 from project.lab.client import plain_client
 from sequences import dynamodb
+from tests.sequences.support import fresh_processes
 
 SCOPE = "ABC"
 
@@ -38,6 +40,15 @@ class Table:
             ConsistentRead=True,
         )["Items"]
         return {recipes.number_of(item): item["title"]["S"] for item in items}
+
+
+@pytest.fixture(scope="module")
+def ready_processes() -> Iterator[None]:
+    """Writers are forked by a server, which has imported what they need, and share nothing with this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (racing, writers):
+            patch.setattr(module, "multiprocessing", SimpleNamespace(get_context=lambda _: fresh_processes()))
+        yield
 
 
 @pytest.fixture

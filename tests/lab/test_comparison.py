@@ -18,6 +18,7 @@ DESIGNED = [
     "write_requests_per_number", "write_units_per_number", "read_units_per_number", "p50_ms", "p99_ms",
     "refused_share", "slowest_over_fastest", "duplicates", "gaps", "errors",
 ]  # fmt: skip
+pytestmark = pytest.mark.usefixtures("ready_processes")
 RIGHT = {"duplicates": 0, "gaps": 0, "errors": 0}
 
 

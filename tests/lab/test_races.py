@@ -37,7 +37,7 @@ def recorded(strategies: Sequence[str], *, loses: bool) -> list[Race]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Race]]:
+def run(ready_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Race]]:
     """The races of two writers, by the command, as they stand in its record."""
     path = tmp_path_factory.mktemp("races") / "races.json"
     names = ["published-atomic", "published-number-first", *SORT_KEY, *OURS]

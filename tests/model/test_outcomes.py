@@ -20,8 +20,8 @@ from sequences.types import Allocation
 from tests.model.scenarios import scenarios
 from tests.model.world import OWN_KEYS, STRATEGIES, TAKES_FIRST, Scenario, World, violations
 
-STRIDE = int(os.environ.get("MODEL_STRIDE", "1009"))  # a prime, so that it meets every combination of a few choices
-SHARDS = 4
+STRIDE = int(os.environ.get("MODEL_STRIDE", "1801"))  # a prime, so that it meets every combination of a few choices
+SHARDS = 2
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,8 @@ def late_and_refused(strategy: str, kind: str, before: str = "") -> Iterator[Sce
     of_the_counter = (("ok",),) if strategy in TAKES_FIRST else ()
     some_fates = product(*of_the_counter, ("later", "late", "last"), ("ok",), ("ok", "busy", "conflict"))
     some_events = (("back", "turn"), ("back",), ("back", "", "turn"))
-    for fates, events, others, has_token in product(some_fates, some_events, (("plain",), ()), (False, True)):
+    some_requests = ((("plain",), False), (("plain",), True), ((), False))
+    for fates, events, (others, has_token) in product(some_fates, some_events, some_requests):
         yield Scenario(
             strategy=strategy,
             kinds=(kind, *others),

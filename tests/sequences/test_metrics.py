@@ -318,22 +318,6 @@ class TestFailures:
 
 
 class TestOff:
-    def test_nothing_is_imported(self) -> None:
-        """An application without the setting does not load the libraries of metrics."""
-        program = (
-            "import django, sys; django.setup(); import sequences.services, sequences.asynchronous; "
-            "print([name for name in ('prometheus_client', 'opentelemetry') if name in sys.modules])"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"DJANGO_SETTINGS_MODULE": "project.settings.development"},
-        )
-        assert done.stdout.strip() == "[]"
-
     def test_nothing_is_called(self, scope: str) -> None:
         """Without recorders no function of this room runs, whatever is called."""
         called: list[str] = []

@@ -223,28 +223,40 @@ class Migration(migrations.Migration):
         ]),
     ]
 """
+# Each project has a process of its own, which begins with libraries that take long to load.
 RUN = """
-import json, sys
-import django
-django.setup()
-from django.core.management import call_command
-from django.db import connection
-from sequences import get_last_value, operations
+import json, os, sys
+import boto3, django, django.core.management.commands.migrate, django.db.backends.sqlite3.base
 
-rows, scopes = json.loads(sys.argv[1])
-call_command("create_tables", verbosity=0)
-told = []
-for left in ([], rows):
-    call_command("migrate", "theirs", "0001", verbosity=0)
-    with connection.cursor() as cursor:
-        for sql in left:
-            cursor.execute(sql)
-    for _ in range(2):
-        call_command("migrate", verbosity=0)
+def run(folder, rows, scopes):
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    os.environ["TABLE_PREFIX"] += os.path.basename(folder)
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+    from sequences import get_last_value, operations
+
+    call_command("create_tables", verbosity=0)
+    told = []
+    for left in ([], rows):
         call_command("migrate", "theirs", "0001", verbosity=0)
-    call_command("migrate", verbosity=0)
-    told.append([get_last_value(sequence, scope=scope) for sequence, scope in scopes])
-print(json.dumps(told))
+        with connection.cursor() as cursor:
+            for sql in left:
+                cursor.execute(sql)
+        for _ in range(2):
+            call_command("migrate", verbosity=0)
+            call_command("migrate", "theirs", "0001", verbosity=0)
+        call_command("migrate", verbosity=0)
+        told.append([get_last_value(sequence, scope=scope) for sequence, scope in scopes])
+    print(json.dumps(told), flush=True)
+
+for project in json.loads(sys.argv[1]):
+    if child := os.fork():
+        os.waitpid(child, 0)
+    else:
+        run(*project)
+        break
 """
 ORDER = "INSERT INTO theirs_order (id, customer, number) VALUES (1, 'A', 4999)"
 DROP_DEFAULT = 'migrations.RunSQL("ALTER TABLE theirs_order ALTER COLUMN number DROP DEFAULT", migrations.RunSQL.noop),'
@@ -296,39 +308,46 @@ def recipe(way: str) -> str:
     return migration(block).replace("shop", "theirs")
 
 
-def migrated(folder: Path, engine: Engine, way: str, left: list[str]) -> list[list[int | None]]:
-    """The last values after somebody else's project is migrated forwards, backwards, and forwards again.
-
-    First its database is empty, and then it has what is left there.
-    """
+def project_of(folder: Path, way: str) -> Path:
+    """Somebody else's project, which goes this way."""
     app = folder / "theirs"
     (app / "migrations").mkdir(parents=True)
     block = recipe(way).replace(DROP_DEFAULT, "")  # in words that SQLite does not have
     files = {"settings": SETTINGS, "models": MODELS, "__init__": "", "migrations/__init__": ""}
     for name, text in {**files, "migrations/0001_initial": INITIAL, "migrations/0002_way": block}.items():
         (app / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def migrated(folder: Path, engine: Engine) -> list[list[list[int | None]]]:
+    """The last values after the project of each way is migrated forwards, backwards, and forwards again.
+
+    First its database is empty, and then it has what is left there.
+    """
+    projects = [
+        (str(project_of(folder / f"{number}", way)), left, scopes)
+        for number, (way, (left, scopes, _)) in enumerate(WAYS.items())
+    ]
     environment = {
         **os.environ,
         "AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint,
         "DJANGO_SETTINGS_MODULE": "theirs.settings",
-        "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
+        "PYTHONPATH": str(ROOT),
         "TABLE_PREFIX": f"t{uuid4().hex[:12]}_",
     }
-    command = [sys.executable, "-c", RUN, json.dumps([left, WAYS[way][1]])]
+    command = [sys.executable, "-c", RUN, json.dumps(projects)]
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    assert run.returncode == 0, run.stderr
-    return list(json.loads(run.stdout))
+    assert run.stdout.count("\n") == len(WAYS), run.stderr
+    return list(map(json.loads, run.stdout.splitlines()))
 
 
 class TestProjectsOfOthers:
-    @pytest.mark.parametrize("way", WAYS)
-    def test_a_database(self, way: str, tmp_path: Path, engine: Engine) -> None:
-        """It is migrated, again too. Where it is empty no sequence moves; where it has numbers they go on after them.
+    def test_databases(self, tmp_path: Path, engine: Engine) -> None:
+        """They are migrated, again too. Where one is empty no sequence moves; else numbers go on after those it has.
 
         The empty one has no old table.
         """
-        left, scopes, last = WAYS[way]
-        assert migrated(tmp_path, engine, way, left) == [[None] * len(scopes), last]
+        assert migrated(tmp_path, engine) == [[[None] * len(scopes), last] for _, scopes, last in WAYS.values()]
 
     def test_the_default_of_postgresql_is_dropped(self) -> None:
         """In the migration that takes a PostgreSQL sequence over, the column stops to use it, and then it is read."""

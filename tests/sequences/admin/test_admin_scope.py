@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator
 from html import unescape
+from itertools import cycle
 from typing import Any
 from urllib.parse import urlencode
 
@@ -255,14 +256,18 @@ class TestScope:
             ("atomic", {}, 400, "has {scope}: give a text"),
         ],
     )
-    @pytest.mark.parametrize("page", ["", "request/", "audit/", "export/", "freeze/"])
-    def test_what_is_no_scope(
-        self, owner: Client, alias: str, query: dict[str, str], status: int, said: str, page: str
-    ) -> None:
+    def test_what_is_no_scope(self, owner: Client, alias: str, query: dict[str, str], status: int, said: str) -> None:
         """What cannot be a scope or a period gets a page that says why."""
-        answer = owner.get(address(alias, page, **query))
+        answer = owner.get(address(alias, **query))
         assert answer.status_code == status
         assert said in shown(answer)
+
+    def test_every_page_wants_a_scope(self, owner: Client) -> None:
+        """The other pages say so, too."""
+        for page in ("request/", "audit/", "export/", "freeze/"):
+            answer = owner.get(address("yearly", page, scope="A"))
+            assert answer.status_code == 400
+            assert "has no {scope}" in shown(answer)
 
     def test_an_unknown_sequence(self, owner: Client, settings: Settings) -> None:
         """There are no such pages of what is not in the settings, or is wrong there."""
@@ -396,10 +401,9 @@ class TestChanges:
         get_next_value("atomic", scope=scope)
         assert owner.post(address("atomic", "freeze/", scope=scope), form).status_code == 302
 
-    @pytest.mark.parametrize("kind", CHANGES)
-    @pytest.mark.parametrize("alias", ["sorted", "atomic", "block"])
+    @pytest.mark.parametrize(("kind", "alias"), [*zip(CHANGES, cycle(["sorted", "atomic", "block"]))])
     def test_each_change(self, owner: Client, scope: str, kind: str, alias: str) -> None:
-        """Each change is made by its page, of every kind of sequence."""
+        """Each change is made by its page. What it does to each kind of sequence is the test of the changes."""
         put_next(alias, {}, scope=scope)
         if kind == "thaw":
             changes.freeze(alias, scope=scope, by="ana", reason="a test")
@@ -425,15 +429,14 @@ class TestChanges:
             ("freeze", {"reason": "a\u200bb"}, "printable"),
         ],
     )
-    @pytest.mark.parametrize("confirmed", [{}, {"confirmed": "yes", "shown": "advance 1 1 1"}])
-    def test_what_is_refused(
-        self, owner: Client, scope: str, kind: str, given: dict[str, str], said: str, confirmed: dict[str, str]
-    ) -> None:
-        """What a change refuses is an error of the form, and nothing is changed."""
+    def test_what_is_refused(self, owner: Client, scope: str, kind: str, given: dict[str, str], said: str) -> None:
+        """What a change refuses is an error of the form, shown or confirmed, and nothing is changed."""
         get_next_value("atomic", scope=scope)
-        page, _ = self.ask(owner, kind, "atomic", scope, **given, **confirmed)
-        assert page.status_code == 200
-        assert said in shown(page)
+        confirmed = {"confirmed": "yes", "shown": "advance 1 1 1"}
+        for more in ({}, confirmed) if kind == "void" else (confirmed,):
+            page, _ = self.ask(owner, kind, "atomic", scope, **given, **more)
+            assert page.status_code == 200
+            assert said in shown(page)
         assert changes.history("atomic", scope=scope)[0] == []
 
     def test_what_is_not_offered(self, owner: Client, scope: str) -> None:
@@ -490,7 +493,7 @@ class TestPermissions:
         """Whoever has the permission for one action may do that alone."""
         put_next("sorted", {}, scope=scope)
         client = client_with("sequences.view_sequence", f"sequences.{kind}_sequence")
-        for page in [*CHANGES, "export"]:
+        for page in {*CHANGES, "export"} & {kind, "void" if kind == "freeze" else "freeze"}:
             expected = 200 if page == kind else 403
             assert client.get(address("sorted", f"{page}/", scope=scope)).status_code == expected
             if page != "export":

@@ -450,7 +450,7 @@ class TestWriting:
 
     def test_nothing_lowers_a_sequence(self, scope: str) -> None:
         """No change, given a lower number, makes a number come again."""
-        for name in EVERY:
+        for name in [*COUNTERS, "sort-key"]:
             told = put_some(name, scope, 3)
             for change in (
                 partial(changes.advance, to=1),

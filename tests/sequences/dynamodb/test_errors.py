@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import string
@@ -49,16 +48,12 @@ CERTAIN = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionErr
 
 @cache
 def operations_in_use() -> dict[str, Any]:
-    """The operations of botocore's model whose method name stands as a text in the code."""
+    """The operations of botocore's model whose method name stands as a text or an attribute in the code."""
     model = botocore.session.Session().get_service_model("dynamodb")
     by_method = {xform_name(name): name for name in model.operation_names}
     texts: set[str] = set()
     for path in [*ROOT.glob("sequences/**/*.py"), *ROOT.glob("tickets/**/*.py")]:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        texts |= {
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        texts |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        texts |= {*re.findall(r"[.\"'](\w+)", path.read_text(encoding="utf-8"))}
     return {by_method[text]: model.operation_model(by_method[text]) for text in texts & set(by_method)}
 
 
@@ -183,12 +178,13 @@ def test_a_region_that_does_not_exist(region: str, said: str, monkeypatch: pytes
 
 
 class TestClientErrors:
-    @pytest.mark.parametrize("kind", botocore_errors(), ids=lambda kind: kind.__name__)
-    def test_no_foreign_error_escapes(self, kind: type[Exception]) -> None:
+    def test_no_foreign_error_escapes(self) -> None:
         """Every error class of botocore becomes one of ours."""
-        ours = translated(an_error(kind))
-        assert isinstance(ours, exceptions.StorageError)
-        assert ours.__cause__ is not None
+        assert len(botocore_errors()) > 50
+        for kind in botocore_errors():
+            ours = translated(an_error(kind))
+            assert isinstance(ours, exceptions.StorageError), kind
+            assert ours.__cause__ is not None, kind
 
     @pytest.mark.parametrize("kind", below(botocore.exceptions.HTTPClientError), ids=lambda kind: kind.__name__)
     def test_certain_or_ambiguous(self, kind: type[Exception]) -> None:

@@ -14,7 +14,7 @@ from botocore.auth import SIGV4_TIMESTAMP, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import NoCredentialsError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sequences.dynamodb.lean import DayKeyAuth, with_day_key
@@ -56,6 +56,7 @@ def judged(
         assert found == signed_headers(auth, theirs)
 
 
+@settings(max_examples=50)
 @given(credentials, texts, st.sampled_from(URLS), st.dictionaries(names, values), st.binary())
 def test_as_botocore_signs(
     keys: ReadOnlyCredentials, region: str, url: str, headers: Mapping[str, str], body: bytes

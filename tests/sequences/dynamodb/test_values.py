@@ -24,7 +24,6 @@ def fingerprint(item: dict[str, Any]) -> str:
 
 
 class TestFingerprint:
-    @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize(
         ("one", "other"),
         [
@@ -41,11 +40,12 @@ class TestFingerprint:
             (None, False),
         ],
     )
-    def test_others_differ(self, name: str, one: object, other: object) -> None:
+    def test_others_differ(self, one: object, other: object) -> None:
         """Items that differ in a value differ, whatever the attribute is called and however deep it lies."""
-        assert fingerprint({name: one}) != fingerprint({name: other})
-        assert fingerprint({"m": {name: one}}) != fingerprint({"m": {name: other}})
-        assert fingerprint({"l": [{name: one}]}) != fingerprint({"l": [{name: other}]})
+        for name in NAMES:
+            assert fingerprint({name: one}) != fingerprint({name: other})
+            assert fingerprint({"m": {name: one}}) != fingerprint({"m": {name: other}})
+            assert fingerprint({"l": [{name: one}]}) != fingerprint({"l": [{name: other}]})
 
     @pytest.mark.parametrize(
         ("one", "other"),

@@ -31,7 +31,7 @@ def formats(draw: Callable[..., Any]) -> Format:
 
 
 class TestApart:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=150, deadline=None)
     @given(formats(), formats(), st.lists(st.integers(1, 10**6), min_size=1, max_size=20))
     def test_texts_that_never_meet(self, one: Format, other: Format, values: list[int]) -> None:
         """Where two FORMATs are said to be apart, no text of one is read as one of the other."""

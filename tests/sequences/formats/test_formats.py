@@ -31,7 +31,7 @@ LITERALS = ["", "-", "INV-", "/", " ", "7", "20", "o", "u", "%s", "{{", "}}", "N
 SEPARATORS = ["-", " / ", "u-", "{{"]
 DASHES = "-\u2010\u2011\u2013\u2014\u2212\uff0d"
 LOOK_ALIKES = {"0": "Oo", "1": "IiLl"}
-SOME = settings(max_examples=50, deadline=None)  # whether a format is accepted may take a tenth of a second
+SOME = settings(max_examples=25, deadline=None)  # whether a format is accepted may take a tenth of a second
 SIDE_BY_SIDE = re.compile(r"\{scope\}[^u/-]*\{value|\{value[^u/-]*\{scope")
 """Where the value may need its zeros, as only its length shows where the scope ends."""
 

@@ -24,7 +24,7 @@ NAMES = {
     "block": WritePattern.BLOCK,
     "sort-key": WritePattern.TAIL,
 }
-SIZES = (512, 1024, 1025, 3 * 1024, 20 * 1024)
+SIZES = (1024, 1025, 20 * 1024)
 
 
 @pytest.fixture(autouse=True)

@@ -84,8 +84,7 @@ def row_size(row: dict[str, Any]) -> int:
 
 class TestCounters:
     @pytest.mark.usefixtures("in_memory")
-    @pytest.mark.parametrize("seed", range(3))
-    @pytest.mark.parametrize("name", LISTED)
+    @pytest.mark.parametrize(("seed", "name"), [*enumerate(LISTED)])
     def test_histories(self, name: str, seed: int, scope: str, install: Install) -> None:
         """Whatever is counted when, by however many processes: days are exact, and the rest is between two points."""
         chance, wall = random.Random(seed), Clock(NOON)
@@ -124,7 +123,7 @@ class TestCounters:
     @pytest.mark.usefixtures("in_memory")
     @pytest.mark.parametrize("name", LISTED)
     @pytest.mark.parametrize("once", [True, False], ids=["a process each", "one process"])
-    @pytest.mark.parametrize("seconds", [HOUR // 2, 5 * HOUR, DAY, 7 * DAY, 40 * DAY])
+    @pytest.mark.parametrize("seconds", [HOUR // 2, 5 * HOUR, 7 * DAY])
     def test_a_row_stays_small(self, name: str, seconds: int, once: bool, scope: str, install: Install) -> None:
         """A row has less than 1 KB, whatever the pattern of its use, with values of 15 digits."""
         wall = Clock(NOON)
@@ -145,7 +144,7 @@ class TestCounters:
         wall = Clock(NOON)
         strategy = install(name, wall=wall, clock=Clock())  # which stands: nobody looks for other hosts
         costs = []
-        for _ in range(60):
+        for _ in range(30):
             wall.now += HOUR // 2
             wire.clear()
             give(strategy, scope, 9)
@@ -182,7 +181,7 @@ class TestCounters:
         assert len(list(tallies_in(read_counter(name, scope)))) <= 12
 
     @pytest.mark.usefixtures("in_memory")
-    @pytest.mark.parametrize("life", [1, 3, 7])
+    @pytest.mark.parametrize("life", [1, 7])
     def test_processes_that_follow_each_other(self, life: int, scope: str, install: Install) -> None:
         """Where processes begin with what others of their machine know, outdated tallies go, too."""
         wall = Clock(NOON)
@@ -305,7 +304,7 @@ class TestCounters:
         assert told.month == 42
 
     @pytest.mark.usefixtures("in_memory")
-    @pytest.mark.parametrize("ahead", [-2 * HOUR, -60, 60, 2 * HOUR, 3 * DAY, 400 * DAY])
+    @pytest.mark.parametrize("ahead", [-2 * HOUR, 60, 3 * DAY, 400 * DAY])
     def test_clocks_that_differ(self, ahead: int, scope: str, install: Install) -> None:
         """A process whose clock differs may make figures wrong by what was given in between, and never negative."""
         wall, other = Clock(NOON), Clock(NOON + ahead)

@@ -106,24 +106,6 @@ class TestRefused:
         clock.now += 1
         assert len(at_once(4, lambda _: refused(name, scope, given))) == 4
 
-    def test_by_another_process(
-        self, name: str, scope: str, clock: Clock, writer: Callable[[str], Strategy], forked: Processes
-    ) -> None:
-        """A process refuses by what another process of the host gave; after `recover` all processes go on."""
-        writer(name)
-        put_some(name, scope, 3)
-        backup = Backup(name, scope)
-        given = [value for values in forked.run(put_some, name, scope, 8) for value in values]
-        backup.restore()
-        clock.now += 1
-        error = refused(name, scope, given)
-        named = str(error).partition("`manage.py sequences ")[2].partition(" --reason ...`")[0]
-        own = strategies._made.pop(name)
-        written("sequences", *shlex.split(named), "--margin", "0", "--by", "ana", "--reason", "restored")
-        strategies._made[name] = own
-        values = [*put_some(name, scope, 2), *(value for put in forked.run(put_some, name, scope, 2) for value in put)]
-        assert len({*values, *given}) == len(values) + len(given)
-
     def test_by_a_process_that_begins(
         self, name: str, scope: str, clock: Clock, writer: Callable[[str], Strategy]
     ) -> None:
@@ -150,6 +132,26 @@ class TestRefused:
         assert again().value == first.value
         with pytest.raises(SequenceWentBack):
             put_next(name, {}, scope=scope)
+
+
+@pytest.mark.parametrize("name", ["sort-key", "transactional", "block"])
+def test_by_another_process(
+    name: str, scope: str, clock: Clock, writer: Callable[[str], Strategy], forked: Processes
+) -> None:
+    """A process refuses by what another process of the host gave; after `recover` all processes go on."""
+    writer(name)
+    put_some(name, scope, 3)
+    backup = Backup(name, scope)
+    given = [value for values in forked.run(put_some, name, scope, 8) for value in values]
+    backup.restore()
+    clock.now += 1
+    error = refused(name, scope, given)
+    named = str(error).partition("`manage.py sequences ")[2].partition(" --reason ...`")[0]
+    own = strategies._made.pop(name)
+    written("sequences", *shlex.split(named), "--margin", "0", "--by", "ana", "--reason", "restored")
+    strategies._made[name] = own
+    values = [*put_some(name, scope, 2), *(value for put in forked.run(put_some, name, scope, 2) for value in put)]
+    assert len({*values, *given}) == len(values) + len(given)
 
 
 @sort_keys

@@ -17,9 +17,18 @@ from sequences.registry import strategies
 from sequences.testing.callers import at_once, judge, judge_items, judge_repeats, put_some, repeat, stored, take_some
 from sequences.testing.contract import StrategyContract
 from tests.sequences.one_file import ReadThenPut
-from tests.sequences.support import SEQUENCES, Processes, Wire, delete_row, names_that
+from tests.sequences.support import SEQUENCES, STEPPING, Processes, Wire, delete_row, names_that
 
-RESERVING = names_that("supports_reserve")
+HELD = [name for name in SEQUENCES if not any(steps.startswith(f"{name}-from-") for steps in STEPPING)]
+"""The configurations. What holds for one that begins at 1001 and counts by 10 holds for the same one from 1 by 1."""
+
+ALIKE = ("optimistic-update", "transactional-beside", "sort-key-padded", "one-file")
+"""Those that remember no more, and nothing else, than another configuration."""
+
+
+def held(flag: str) -> list[str]:
+    """Those of them whose class says yes to a capability flag."""
+    return [name for name in names_that(flag) if name in HELD]
 
 
 def by_threads(
@@ -44,7 +53,7 @@ def test_a_gap_is_seen(name: str, scope: str, configured: str) -> None:
 
 
 class TestContract(StrategyContract):
-    @pytest.fixture(params=SEQUENCES)
+    @pytest.fixture(params=HELD)
     def name(self, request: pytest.FixtureRequest, configured: str) -> str:
         """The alias of a configuration."""
         return str(request.param)
@@ -56,7 +65,7 @@ class TestContract(StrategyContract):
 
     def test_every_strategy_is_held_to_it(self, configured: str) -> None:
         """The contract has a configuration of each class that comes with the app, and of one that a stranger wrote."""
-        assert {*strategy_classes(), ReadThenPut} == {type(strategies[name]) for name in SEQUENCES}
+        assert {*strategy_classes(), ReadThenPut} == {type(strategies[name]) for name in HELD}
 
     @pytest.mark.needs_engine
     def test_spawned_processes(self, name: str, scope: str, spawned: Processes) -> None:
@@ -64,6 +73,7 @@ class TestContract(StrategyContract):
         told = spawned.run(by_threads, put_some, name, scope, 2, 3)
         judge_items(name, scope, list(chain.from_iterable(told)))
 
+    @pytest.mark.parametrize("name", [name for name in HELD if name not in ALIKE])
     def test_forked_processes(self, name: str, scope: str, forked: Processes) -> None:
         """4 processes, forked from one that remembers values or holds a block, get unique values with their items."""
         before = put_some(name, scope, 3)
@@ -71,7 +81,7 @@ class TestContract(StrategyContract):
         after = put_some(name, scope, 3)
         judge_items(name, scope, [[*before, *after], *chain.from_iterable(told)])
 
-    @pytest.mark.parametrize("name", names_that("ordered_across_processes"))
+    @pytest.mark.parametrize("name", held("ordered_across_processes"))
     def test_order_across_processes(self, name: str, scope: str, spawned: Processes) -> None:
         """A value is higher than any that another process got in a call that had ended before."""
         rounds: list[list[int]] = []
@@ -80,7 +90,7 @@ class TestContract(StrategyContract):
             rounds.append(put_some(name, scope, 1))
         assert all(max(a) < min(b) for a, b in pairwise(rounds))
 
-    @pytest.mark.parametrize("name", names_that("writes_together"))
+    @pytest.mark.parametrize("name", held("writes_together"))
     def test_many_by_one_transaction(self, name: str, scope: str, wire: Wire) -> None:
         """`put_next_many` stores items by one transaction if the strategy can write together."""
         put_next_many(name, [{}] * 20, scope=scope)
@@ -96,7 +106,7 @@ class TestContract(StrategyContract):
         """Repeats by 4 processes at the same moment store one item, and all get its value."""
         judge_repeats(name, scope, spawned.run(repeat, name, scope, "a token"))
 
-    @pytest.mark.parametrize("name", [name for name in SEQUENCES if "block" not in name])
+    @pytest.mark.parametrize("name", [name for name in HELD if "block" not in name])
     @pytest.mark.parametrize("token", [None, "a token"])
     def test_units(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """The allocations' units are those that the engine reported, no more and no less."""
@@ -110,7 +120,7 @@ class TestContract(StrategyContract):
             reported += wire.units
         assert reported > 0
 
-    @pytest.mark.parametrize("name", RESERVING)
+    @pytest.mark.parametrize("name", held("supports_reserve"))
     def test_reserving_by_processes(self, name: str, scope: str, spawned: Processes) -> None:
         """4 processes at once take values that are unique and increase."""
         told = spawned.run(by_threads, take_some, name, scope, 2, 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import gc
+import json
 import logging
 import os
 import signal
@@ -34,7 +35,17 @@ from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
-from tests.sequences.support import Clock, Processes, Wire, delete_counter, make, set_counter, unused, wait_until
+from tests.sequences.support import (
+    SEQUENCES,
+    Clock,
+    Processes,
+    Wire,
+    delete_counter,
+    make,
+    set_counter,
+    unused,
+    wait_until,
+)
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -326,9 +337,13 @@ class TestStopped:
 
     def test_a_process(self, scope: str, configured: str, engine: Engine) -> None:
         """A process that is stopped by a signal hands out no value that an operator has made void meanwhile."""
+        hasty = {**SEQUENCES["block"], "OPTIONS": {"block_size": 8, "watch_seconds": 0.1, "deadline": 2.0}}
         with subprocess.Popen(
             [sys.executable, "-c", TAKES, scope], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "PREFIX": configured},
+            env={
+                **os.environ, "AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "PREFIX": configured,
+                "ONE_OF_THEM": json.dumps({"block": hasty}),
+            },
         ) as process:  # fmt: skip
             assert process.stdout
             assert process.stdout.readline() == "1\n"
@@ -346,16 +361,16 @@ class TestStopped:
 
 STOPPED_SECONDS = 2.5  # more than its watch_seconds and deadline
 TAKES = """
-import _thread, os, sys, django
+import _thread, json, os, sys, django
 django.setup()
 from django.conf import settings
 from sequences.commit.retries import Deadline
-from tests.sequences.support import SEQUENCES, make
-settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, os.environ["PREFIX"]
+from sequences.registry import strategies
+settings.SEQUENCES, settings.TABLE_PREFIX = json.loads(os.environ["ONE_OF_THEM"]), os.environ["PREFIX"]
 def full(*_):
     raise RuntimeError("can't start new thread")
 _thread.start_new_thread = full  # the caller has to look
-block = make("block", watch_seconds=0.1, deadline=2.0)
+block = strategies["block"]
 def take():
     return block.reserve(sys.argv[1], 1, Deadline(seconds=60.0))[0]
 print(take(), flush=True)

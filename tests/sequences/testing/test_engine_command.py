@@ -66,11 +66,6 @@ def tables_at(lines: list[str]) -> list[str]:
     return names
 
 
-def interrupt(process: subprocess.Popen[str]) -> None:
-    """Press Ctrl-C."""
-    process.send_signal(signal.SIGINT)
-
-
 def end_the_engine_of(process: subprocess.Popen[str]) -> None:
     """Kill its engine, and not the command."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -81,30 +76,34 @@ def end_the_engine_of(process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.needs_engine
 def test_it_has_the_tables_and_ends_with_its_engine(tmp_path: Path) -> None:
-    """The lines that it prints lead to an engine with the tables. Ctrl-C ends both, and the file keeps the tables.
-
-    The command does not go on without its engine, either.
-    """
+    """The lines that it prints lead to an engine with the tables. It does not go on without its engine."""
     port, path = free_port(), tmp_path / "engine.db"
-    for end, status in ((interrupt, 0), (end_the_engine_of, 1)):
-        with running(port, "--path", str(path)) as (process, (about, *lines)):
-            assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
-            assert "tickets" in tables_at(lines)
-            end(process)
-            assert process.wait(60) == status
-            last_words = said(process)
-            assert "Traceback" not in last_words
-            assert ("The engine ended by itself, with code -9." in last_words) is (status == 1)
-        assert port_is_free(port)
+    with running(port, "--path", str(path)) as (process, (about, *lines)):
+        assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
+        assert "tickets" in tables_at(lines)
+        end_the_engine_of(process)
+        assert process.wait(60) == 1
+        last_words = said(process)
+        assert "The engine ended by itself, with code -9." in last_words
+        assert "Traceback" not in last_words
+    assert port_is_free(port)
 
 
 def test_moto_in_its_place() -> None:
-    """Where the engine is missing, moto's server has the tables, and the command says that it forgets everything."""
-    with running(free_port(), DYNOXIDE="moto") as (process, (about, *lines)):
+    """Where the engine is missing, moto's server has the tables, and the command says that it forgets everything.
+
+    Ctrl-C ends both.
+    """
+    port = free_port()
+    with running(port, DYNOXIDE="moto") as (process, (about, *lines)):
         assert "in memory" in about
         assert "tickets" in tables_at(lines)
         process.send_signal(signal.SIGINT)
-        assert "FORGETS EVERYTHING" in said(process)
+        assert process.wait(60) == 0
+        last_words = said(process)
+        assert "FORGETS EVERYTHING" in last_words
+        assert "Traceback" not in last_words
+    assert port_is_free(port)
 
 
 @pytest.mark.needs_engine
