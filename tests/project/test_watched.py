@@ -29,6 +29,7 @@ pytestmark = pytest.mark.needs_engine
 WORKERS, THREADS, CLIENTS, EACH = 2, 5, 8, 3  # by default there are two workers
 FILED = CLIENTS * EACH
 TOKEN = "a token for the monitor"
+LIVING = "gauge_livesum_*.db"  # the files of what ends with its process
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,10 @@ def lines(site: Site) -> list[dict[str, Any]]:
 
 
 def test_the_sums_of_all_processes(site: Site) -> None:
-    """Whichever process answers, the sums are those of all: also of one that was killed and replaced."""
+    """Whichever process answers, the sums are those of all: also of one that was killed and replaced.
+
+    Only the processes that live count as living. The word of gunicorn on the one that was killed is JSON, too.
+    """
     before = sums(site)
     file_all(site, "FIRST")
     assert {sums(site)[name] - before[name] for name in before} == {FILED}
@@ -108,36 +112,28 @@ def test_the_sums_of_all_processes(site: Site) -> None:
 
     running = workers(site)
     assert len(running) == WORKERS
-    os.kill(min(running), signal.SIGKILL)
+    folder, killed = measured_in(site), min(running)
+    os.kill(killed, signal.SIGKILL)
     wait_until(lambda: len(workers(site)) == WORKERS and len(workers(site) & running) == WORKERS - 1, 60)
+    wait_until(lambda: {int(one.stem.rpartition("_")[2]) for one in folder.glob(LIVING)} == workers(site), 60)
+    wait_until(lambda: any(f"{killed}) was sent SIGKILL" in line["message"] for line in lines(site)), 60)
+    assert "gunicorn.error" in {line["logger"] for line in lines(site)}
     file_all(site, "SECOND")
     assert {sums(site)[name] - before[name] for name in before} == {2 * FILED}
 
 
 def test_what_the_processes_are_doing(site: Site) -> None:
-    """The processes that live count, and none that was killed; requests are there by their routes.
-
-    The word of gunicorn on the process that was killed is JSON, too, as all that is printed after the start.
-    """
+    """All processes count; requests are there by their routes. All that is printed after the start is JSON."""
     assert Program(site).post("/api/projects/", key="DOING", name="Doing", description="").status == 201
-    folder, killed = measured_in(site), min(workers(site))
-    os.kill(killed, signal.SIGKILL)
-
-    def measured() -> set[int]:
-        return {int(one.stem.rpartition("_")[2]) for one in folder.glob("gauge_livesum_*.db")}
-
-    wait_until(lambda: len(measured()) == WORKERS and measured() == workers(site), 60)
     wait_until(lambda: f"\ntickets_threads {THREADS * WORKERS}.0\n" in scraped(site))
     text = scraped(site)
     assert '\ntickets_http_requests_total{method="POST",route="api:project_list",status="201"} ' in text
     assert re.search(r'^tickets_build_info\{revision="unknown",version="[\d.]+"\} 1.0$', text, re.MULTILINE)
     assert re.search(r"^tickets_oldest_request_seconds \d+(\.\d+)?(e-\d+)?$", text, re.MULTILINE)
 
-    wait_until(lambda: any(f"{killed}) was sent SIGKILL" in line["message"] for line in lines(site)), 60)
     started = next(number for number, line in enumerate(site.said) if "Ctrl-C stops" in line)
     after = [line for line in site.said[started + 1 :] if line.strip()]
     assert [line for line in after if not line.startswith("{")] == []
-    assert "gunicorn.error" in {json.loads(line)["logger"] for line in after}
 
 
 def measured_in(site: Site) -> Path:
