@@ -11,8 +11,7 @@ from typing import Any
 
 from project.lab import charts, report
 from project.lab.plan import is_ours
-from project.lab.races import Race
-from project.lab.racing import BLOCK_SIZE, DELAY_MS
+from project.lab.races import BLOCK_SIZE, DELAY_MS, Race
 from project.lab.records import comparisons, races
 from project.lab.timelines import timeline
 from project.lab.words import WORDS

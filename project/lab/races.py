@@ -15,7 +15,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
-__all__ = ["Call", "Outcome", "Race", "Request", "Value"]
+__all__ = ["BLOCK_SIZE", "DELAY_MS", "Call", "Outcome", "Race", "Request", "Value"]
+
+BLOCK_SIZE = 5
+DELAY_MS = 5
 
 
 class Outcome(StrEnum):

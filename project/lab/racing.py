@@ -28,18 +28,16 @@ from project.lab.comparison import lab_tables, sequences_of, stored_items
 from project.lab.losses import LosingProxy, serving
 from project.lab.meter import WRITES
 from project.lab.plan import STRATEGIES, is_ours
-from project.lab.races import Call, Outcome, Race, Request
+from project.lab.races import BLOCK_SIZE, DELAY_MS, Call, Outcome, Race, Request
 from project.lab.writers import LabError, sample_item
 from sequences import dynamodb
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["BLOCK_SIZE", "DELAY_MS", "run_races"]
+__all__ = ["run_races"]
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
-BLOCK_SIZE = 5
-DELAY_MS = 5
 READY_SECONDS = 120.0
 # The operation that takes the number, for a recipe whose other writes may be repeated without harm. Of all others any
 # write is lost.

@@ -14,9 +14,6 @@ from typing import Any
 
 from django.template import Context, Template
 from django.utils.safestring import SafeString
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from project.lab import charts
 from project.lab.plan import OURS, Prices, Row, is_ours
@@ -112,6 +109,10 @@ def _rule(column: Column) -> str:
 
 def table(rows: Sequence[Row], prices: Prices) -> str:
     """A table for the terminal: our strategies in bold and faults in red, if it has colours."""
+    from rich.console import Console  # here, as web servers load this module and draw no tables
+    from rich.table import Table
+    from rich.text import Text
+
     result = Table(caption=CAPTION)
     for index, column in enumerate(COLUMNS):
         result.add_column(column.heading, justify="right" if index else "left", no_wrap=not index)

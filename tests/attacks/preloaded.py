@@ -44,7 +44,7 @@ def go_on() -> None:
     while True:
         use(number)
         number += 1
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 def use(number: int) -> None:

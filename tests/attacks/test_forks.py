@@ -35,7 +35,7 @@ CONTEXT = multiprocessing.get_context("fork")
 CHILDREN = 4
 CLIENTS = 8
 ROUNDS = 2
-STRIDE = 30
+STRIDE = 47
 """The step between the tried points of a put."""
 
 PATIENCE = 20.0
@@ -163,16 +163,16 @@ def fork_elsewhere(name: str, scope: str) -> dict[str, int]:
 
 @pytest.fixture
 def preloaded_stack(tmp_path: Path, engine: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
-    """gunicorn with three workers. Its master has imported the application, and goes on using it."""
+    """gunicorn with two workers. Its master has imported the application, and goes on using it."""
     monkeypatch.setenv(preloaded.TOLD, str(tmp_path / "told"))
-    options: dict[str, Any] = {"workers": 3, "threads": 4, "through_proxy": False}
+    options: dict[str, Any] = {"workers": 2, "threads": 4, "through_proxy": False}
     with running_stack(tmp_path, config=preloaded.__name__, **options) as stack:
         yield stack
 
 
 @pytest.mark.needs_engine
 def test_a_preloading_gunicorn(preloaded_stack: Stack) -> None:
-    """Workers that a busy master forks number tickets without gaps and duplicates, also after they were killed."""
+    """Workers that a busy master forks number tickets without gaps and duplicates, also after one was killed."""
     stack, draws = preloaded_stack, random.Random(1)
 
     def ask(client: int) -> tuple[int, list[int]]:
@@ -181,9 +181,8 @@ def test_a_preloading_gunicorn(preloaded_stack: Stack) -> None:
         return ticket.content["number"], values.content["values"]
 
     answers = at_once(CLIENTS, ask)
-    for _ in range(2):
-        kill_worker(stack.web.pid, draws)
-        answers += at_once(CLIENTS, ask)
+    kill_worker(stack.web.pid, draws)
+    answers += at_once(CLIENTS, ask)
     stack.stop_web()
     by_master = [json.loads(line) for line in (stack.folder / "told").read_text().splitlines()]
     tickets = [number for number, _ in answers] + [told["ticket"] for told in by_master]

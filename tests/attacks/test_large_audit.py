@@ -21,8 +21,8 @@ from sequences.ops.audit import AuditReport, Gap, Void, audit
 from sequences.registry import strategies
 from tests.sequences.support import set_counter
 
-ROWS = 100_000 if "LARGE" in os.environ else 20_000
-MOST_BYTES = 5_000_000
+ROWS = 100_000 if "LARGE" in os.environ else 14_000
+MOST_BYTES = 3_200_000
 """The most bytes that the audit may use. A list of all rows needs more."""
 
 SCOPE = "large"

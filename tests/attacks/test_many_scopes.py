@@ -1,7 +1,7 @@
 """A process that uses more and more scopes, with and without errors, remembers a bounded number of them.
 
 The engine is a stub, for speed: it accepts writes and stores nothing. Sometimes it refuses, throttles, or says that
-another writer was faster. There are five hundred scopes, and all bounds are low. With `LARGE=1` in the environment
+another writer was faster. There are three hundred scopes, and all bounds are low. With `LARGE=1` in the environment
 there are a million scopes, and the bounds are the real ones.
 """
 
@@ -36,11 +36,11 @@ from sequences.strategies import Strategy
 from tests.sequences.support import remember_at_most
 
 LARGE = "LARGE" in os.environ
-SCOPES = 1_000_000 if LARGE else 500
+SCOPES = 1_000_000 if LARGE else 300
 LOOKS = 2 if LARGE else 1
 """How often the remembered scopes are counted, the last time at the end."""
 
-BOUND = SCOPES_REMEMBERED if LARGE else 100
+BOUND = SCOPES_REMEMBERED if LARGE else 60
 FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "tests", "_pytest")
 
 

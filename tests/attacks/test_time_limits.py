@@ -32,8 +32,8 @@ from tests.sequences.support import handled, names_that, wait_until
 pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
 
 DEADLINE = 5.0
-ROUNDS = 40
-STRIDE = 5
+ROUNDS = 25
+STRIDE = 8
 """The step between the tried points of a put."""
 
 GROUPS = (commit_queues.__file__, leader.__file__, waiters.__file__)

@@ -319,7 +319,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_one_damage_is_found(damage: str, data: st.DataObject) -> None:
     """A correct run with one thing changed breaks the law that this thing is about."""

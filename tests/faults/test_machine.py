@@ -261,7 +261,7 @@ def test_model_and_table_agree_at_every_step(world: World) -> None:
     """Whatever happens in whatever order, the model and the table agree after every step."""
     Tickets.world = world
     few = settings(
-        max_examples=20,
+        max_examples=12,
         stateful_step_count=25,
         deadline=None,
         database=None,

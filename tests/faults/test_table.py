@@ -57,7 +57,9 @@ FAULTS = [*LOSSES, *CUTS, *CHANGES, *(name for name in REJECTIONS if name not in
 CERTAIN = ["ThrottlingException", "cancel-TransactionConflict"]
 """Faults that end one sending for certain, alone and in a transaction."""
 BESIDE = {"lose-close", "late", "delay", *CERTAIN}
-"""The faults of `transactional-beside`: it is `transactional` with another key for its counter, so few are enough."""
+"""The faults of `ALSO`, and of what is one transaction with a token and without: few are enough."""
+ALSO = {"transactional-beside", "optimistic-put"}
+"""They have another key for the counter, or another write of it: else they are `transactional`, `optimistic-update`."""
 ALIKE = {"lose-reset", "lose-500", "lose-checksum", "lose-truncated", "InternalServerError", "cancel-ThrottlingError"}
 """What a strategy cannot tell from another fault: all of them see one error. Few of them show that it is the one."""
 
@@ -84,7 +86,7 @@ def table(*faults: str, marked: bool = True) -> pytest.MarkDecorator:
         (sequence, fault)
         for sequence, fault in itertools.product(SEQUENCES, faults)
         if can_strike(sequence, fault, marked=marked)
-        and (sequence != "transactional-beside" or fault in BESIDE)
+        and (fault in BESIDE or not (sequence in ALSO or (sequence == "transactional" and not marked)))
         and (sequence in FEW or fault not in ALIKE)
     ]
     return pytest.mark.parametrize(("sequence", "fault"), pairs)

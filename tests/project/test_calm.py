@@ -11,7 +11,7 @@ from project.settings import base
 
 pytestmark = pytest.mark.needs_engine
 
-CROWD = 100  # connections, six times as many as a process has threads
+CROWD = 48  # connections, three times as many as a process has threads
 MOST_EXPORTS = base.HEAVY_AT_ONCE or 0
 
 

@@ -36,6 +36,12 @@ class Book:
         self.closed.set()
 
 
+def broken() -> Iterator[bytes]:
+    """An answer whose end cannot be made."""
+    yield b"the first part"
+    raise OSError("The rest is gone.")
+
+
 class Library:
     """A site that answers /book with a new book, /broken with one that breaks, and anything else in a word."""
 
@@ -47,6 +53,9 @@ class Library:
         if path == "/":
             start_response("200 OK", [("Content-Length", "6")])
             return [b"served"]
+        if path == "/broken":
+            start_response("200 OK", [])
+            return broken()
         start_response("200 OK", [("Content-Length", str(PARTS * len(PART)))])
         self.books.append(Book())
         return self.books[-1]
@@ -108,6 +117,12 @@ class TestParts:
         assert answers.count(PART * PARTS) == 2
         assert PART + b"HTTP/1.1 200 OK" in answers
         assert b"served" + b"HTTP/1.1 200 OK" in answers
+
+    def test_one_that_breaks(self, running: Running) -> None:
+        """What was made is sent, and the connection is closed without the mark of a complete answer."""
+        answer = read(running.connect(GET.replace(b"/", b"/broken", 1)))
+        assert b"\r\nTransfer-Encoding: chunked\r\n" in answer
+        assert answer.endswith(b"\r\nE\r\nthe first part\r\n")
 
     def test_a_worker_that_stops_finishes_it(self, running: Running, library: Library) -> None:
         """The parts that are not made yet are made and sent."""

@@ -1,7 +1,7 @@
 """`make run` as people use it: served over HTTP, stopped and started, and its engine killed under load.
 
-A start takes seconds, so tests share three of them: a run in a folder, the same run after Ctrl-C and a new start, and
-another one with all that the environment can ask for.
+A start takes seconds, so tests share two of them: a run in a folder, and the same run after a kill and a new start. One
+with all that the environment can ask for is in `test_watched`, which stops it by Ctrl-C.
 """
 
 import os
@@ -21,7 +21,6 @@ import pytest
 
 from project.environment import PRODUCTION
 from project.proof.copies import copy_project
-from sequences.testing.embedded import Engine
 from tests.project.site import Browser, Program, Site, free_port, parent, processes, running_site
 
 pytestmark = pytest.mark.needs_engine
@@ -38,8 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shared(folder: Path) -> Iterator[Site]:
-    """The site, which a test may stop."""
-    with running_site(Site(folder, free_port())) as site:
+    """The site with one process that answers, which a test may stop."""
+    with running_site(Site(folder, free_port(), {"WEB_WORKERS": "1"})) as site:
         yield site
 
 
@@ -59,19 +58,21 @@ def engine_file(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Restart:
-    """What was so before Ctrl-C, after it, and after a new start."""
+    """What was so before the run was killed, and after a new start."""
 
     password: str
     browser: Browser
     before: list[dict[str, Any]]
     """All projects."""
-    left: list[object]
+    code: int
+    engines: list[int]
+    """The processes of the engine afterwards."""
     after: list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def restart(shared: Site, engine_file: str) -> Restart:
-    """The site, with three tickets of the project LATER and somebody signed in, is stopped and started."""
+    """The site, with three tickets of the project LATER and somebody signed in, is killed (-9) and started."""
     if not shared.is_running:
         shared.start()
     browser, program = Browser(shared), Program(shared)
@@ -79,18 +80,11 @@ def restart(shared: Site, engine_file: str) -> Restart:
     make_project(program, "LATER")
     assert [file_ticket(program, "LATER", f"Before, {n}") for n in (1, 2, 3)] == [1, 2, 3]
     password, before = shared.password, projects(program)
-    left = stopped(shared, engine_file, signal.SIGINT)
+    (run,) = processes(f"{shared.folder}/.local/venv/bin/python\0-m\0project.commands.serve")
+    os.kill(run, signal.SIGKILL)
+    code = shared.wait()
     shared.start()
-    return Restart(password, browser, before, left, projects(Program(shared)))
-
-
-def stopped(site: Site, engine_file: str, by: signal.Signals) -> list[object]:
-    """Stop a run, and return what is left of it: processes, the address of its engine, and a stack trace."""
-    assert len(processes(engine_file)) == 1
-    site.stop(by)
-    address = site.folder / ".local" / "engine" / "endpoint"
-    left = [*processes(engine_file), *processes(f"127.0.0.1:{site.port}"), *([address] if address.exists() else [])]
-    return [*left, site.text] if "Traceback" in site.text else left
+    return Restart(password, browser, before, code, processes(engine_file), projects(Program(shared)))
 
 
 def projects(program: Program) -> list[dict[str, Any]]:
@@ -139,8 +133,8 @@ def test_sample_projects_are_there_to_look_at(site: Site) -> None:
     assert 15 <= sum(len(program.numbers(key)) for key in samples) <= 30
 
 
-def test_numbers_go_on_after_a_stop_and_a_start(restart: Restart, site: Site) -> None:
-    """What was filed is there after Ctrl-C and a new start, and the next ticket takes the next number."""
+def test_numbers_go_on_after_an_end_and_a_start(restart: Restart, site: Site) -> None:
+    """What was filed is there after a new start, and the next ticket takes the next number."""
     program = Program(site)
     assert file_ticket(program, "LATER", "After") == 4
     assert program.numbers("LATER") == [4, 3, 2, 1]
@@ -155,9 +149,10 @@ def test_a_start_keeps_the_password_and_the_sessions(restart: Restart, site: Sit
     assert restart.browser.get("/").url == f"{site.address}/"
 
 
-def test_nothing_is_left_after_ctrl_c(restart: Restart) -> None:
-    """Ctrl-C ends web server and engine, without a stack trace, and leaves no address behind."""
-    assert restart.left == []
+def test_a_killed_run_leaves_nothing_in_the_way(restart: Restart) -> None:
+    """After kill -9 of the run itself, its children end too, and the next start finds port and data free."""
+    assert restart.code != 0
+    assert len(restart.engines) == 1
 
 
 def test_every_request_is_one_line_of_the_log(site: Site) -> None:
@@ -269,7 +264,7 @@ def test_a_web_server_killed_under_load_comes_back(site: Site) -> None:
     while (after := web_processes(site)) & before:
         assert time.monotonic() < deadline, "workers without a parent go on"
         time.sleep(0.1)
-    assert len(after) == len(before)
+    assert len(after) == len(before) == 2
     numbers = program.numbers("HEALED")
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
     assert {number for _, number, _ in clerks.confirmed} <= {*numbers}
@@ -293,70 +288,24 @@ def test_two_runs_do_not_share_an_engine(site: Site, folder: Path) -> None:
     assert Program(site).get("/api/projects/").status == 200
 
 
-def test_a_killed_run_leaves_nothing_in_the_way(site: Site, engine_file: str) -> None:
-    """After kill -9 of the run itself, its children end too, and the next start finds port and data free."""
-    (run,) = processes(f"{site.folder}/.local/venv/bin/python\0-m\0project.commands.serve")
-    os.kill(run, signal.SIGKILL)
-    assert site.wait() != 0
-    site.start()
-    assert len(processes(engine_file)) == 1
-    assert Program(site).get("/api/projects/").status == 200
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for runs without an engine of their own."""
-    return copy_project(tmp_path_factory.mktemp("bare") / "project")
-
-
-@pytest.fixture(scope="module")
-def other(bare: Path) -> Iterator[Site]:
-    """A running site of which the environment says everything: its engine, its address, and what it does at once."""
-    with Engine() as engine:
-        numbers = {"WEB_WORKERS": "1", "WEB_THREADS": "3"}
-        named = {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint, "TABLE_PREFIX": "other_", "BIND": "0.0.0.0", **numbers}
-        with running_site(Site(bare, free_port(), named)) as site:
-            yield site
-
-
-def test_another_engine_is_used_where_one_is_named(site: Site, other: Site) -> None:
-    """With AWS_ENDPOINT_URL_DYNAMODB no engine is started, and tickets go to the one that it names."""
-    program = Program(other)
-    make_project(program, "OTHER")
-    assert file_ticket(program, "OTHER", "Elsewhere") == 1
-    assert not (other.folder / ".local" / "data").exists()
-    assert Program(site).get("/api/projects/OTHER/").status == 404
-
-
-def test_its_address_and_workers_are_those_of_the_environment(other: Site) -> None:
-    """BIND opens the site to other machines, WEB_WORKERS and WEB_THREADS say how much it does at once."""
-    assert f"http://0.0.0.0:{other.port}/" in other.text
-    (master, _worker) = processes(f"--bind=0.0.0.0:{other.port}")
-    assert b"--threads=3\0" in Path(f"/proc/{master}/cmdline").read_bytes()
-
-
-@pytest.mark.parametrize("asked", [{"WEB_WORKERS": "0"}, {"WEB_THREADS": "many"}])
-def test_a_number_that_is_none_is_one_line(bare: Path, asked: dict[str, str]) -> None:
-    """A wrong number is said by the name of its variable, with what to set, before anything is made or started."""
-    site = Site(bare, free_port(), asked)
-    with pytest.raises(AssertionError, match=f"{next(iter(asked))} is .*: set it to a whole number, 1 or more"):
-        site.start()
-    assert "Traceback" not in site.text
-    assert not (bare / ".local" / "data").exists()
-
-
-def test_production_without_its_settings_is_one_line(bare: Path) -> None:
-    """Under the settings for production a missing SECRET_KEY is said, and nothing is made up or started."""
-    site = Site(bare, free_port(), {"DJANGO_SETTINGS_MODULE": PRODUCTION})
+def test_a_wrong_environment_starts_nothing(tmp_path: Path) -> None:
+    """All that is wrong is said by the names of the variables, with what to set, before anything is made or started."""
+    folder = copy_project(tmp_path / "project")
+    site = Site(folder, free_port(), {"DJANGO_SETTINGS_MODULE": PRODUCTION, "WEB_WORKERS": "0"})
     with pytest.raises(AssertionError, match="SECRET_KEY is not set"):
         site.start()
+    assert "WEB_WORKERS is '0': set it to a whole number, 1 or more" in site.text
     assert "Traceback" not in site.text
-    assert not (bare / ".local" / "data").exists()
+    assert not (folder / ".local" / "data").exists()
 
 
 def test_nothing_is_left_after_sigterm(site: Site, engine_file: str) -> None:
-    """SIGTERM ends web server and engine as Ctrl-C does."""
-    assert stopped(site, engine_file, signal.SIGTERM) == []
+    """SIGTERM ends web server and engine, without a stack trace, and leaves no address behind."""
+    assert len(processes(engine_file)) == 1
+    site.stop(signal.SIGTERM)
+    assert [*processes(engine_file), *processes(f"127.0.0.1:{site.port}")] == []
+    assert not (site.folder / ".local" / "engine" / "endpoint").exists()
+    assert "Traceback" not in site.text
 
 
 def test_a_busy_port_is_refused_before_anything_starts(folder: Path) -> None:

@@ -13,6 +13,6 @@ def test_an_engine_that_hangs_under_load(tmp_path: Path) -> None:
 
     The stop is as short as it can be: callers wait for `SETTLED_SECONDS`. There are more clients than threads.
     """
-    settings = Settings(seconds=SETTLED_SECONDS + 2, around=AGAIN_SECONDS + 0.5, clients=32, workers=1)
+    settings = Settings(seconds=SETTLED_SECONDS + 2, around=AGAIN_SECONDS + 0.3, clients=20, workers=1)
     verdict = stall(settings, tmp_path)
     assert verdict.violations == []

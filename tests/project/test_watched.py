@@ -1,4 +1,7 @@
-"""The site as its operator watches it: the metrics of its web processes, and the log as JSON."""
+"""The site as its operator watches it: the metrics of its web processes, and the log as JSON.
+
+The environment says all that it can say: also the engine, and the address.
+"""
 
 import json
 import os
@@ -16,21 +19,32 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from project.proof.copies import copy_project
+from project.proof.faults.clients import bare_client
+from sequences.testing.embedded import Engine
 from tests.project.site import NO_PROXY, Program, Site, free_port, parent, processes, running_site
 from tests.sequences.support import wait_until
 
 pytestmark = pytest.mark.needs_engine
 
-WORKERS, CLIENTS, EACH = 2, 8, 5
+WORKERS, THREADS, CLIENTS, EACH = 2, 5, 8, 3  # by default there are two workers
 FILED = CLIENTS * EACH
 TOKEN = "a token for the monitor"
+LIVING = "gauge_livesum_*.db"  # the files of what ends with its process
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def other_engine() -> Iterator[Engine]:
+    """The engine that the environment names."""
+    with Engine() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, other_engine: Engine) -> Iterator[Site]:
     """The running site, whose metrics can be read with a token, and whose log is JSON."""
     folder = copy_project(tmp_path_factory.mktemp("watched") / "project")
-    environment = {"METRICS_TOKEN": TOKEN, "LOG_FORMAT": "json", "WEB_WORKERS": str(WORKERS)}
+    environment = {"METRICS_TOKEN": TOKEN, "LOG_FORMAT": "json", "WEB_THREADS": str(THREADS), "BIND": "0.0.0.0"}
+    environment |= {"AWS_ENDPOINT_URL_DYNAMODB": other_engine.endpoint, "TABLE_PREFIX": "other_"}
     with running_site(Site(folder, free_port(), environment)) as site:
         yield site
 
@@ -77,7 +91,7 @@ def file_all(site: Site, key: str) -> None:
 
 def workers(site: Site) -> set[int]:
     """The ids of the web processes, without their parent."""
-    found = processes(f"--bind=127.0.0.1:{site.port}")
+    found = processes(f"--bind=0.0.0.0:{site.port}")
     return {pid for pid in found if parent(pid) in found}
 
 
@@ -87,7 +101,10 @@ def lines(site: Site) -> list[dict[str, Any]]:
 
 
 def test_the_sums_of_all_processes(site: Site) -> None:
-    """Whichever process answers, the sums are those of all: also of one that was killed and replaced."""
+    """Whichever process answers, the sums are those of all: also of one that was killed and replaced.
+
+    Only the processes that live count as living. The word of gunicorn on the one that was killed is JSON, too.
+    """
     before = sums(site)
     file_all(site, "FIRST")
     assert {sums(site)[name] - before[name] for name in before} == {FILED}
@@ -95,36 +112,28 @@ def test_the_sums_of_all_processes(site: Site) -> None:
 
     running = workers(site)
     assert len(running) == WORKERS
-    os.kill(min(running), signal.SIGKILL)
+    folder, killed = measured_in(site), min(running)
+    os.kill(killed, signal.SIGKILL)
     wait_until(lambda: len(workers(site)) == WORKERS and len(workers(site) & running) == WORKERS - 1, 60)
+    wait_until(lambda: {int(one.stem.rpartition("_")[2]) for one in folder.glob(LIVING)} == workers(site), 60)
+    wait_until(lambda: any(f"{killed}) was sent SIGKILL" in line["message"] for line in lines(site)), 60)
+    assert "gunicorn.error" in {line["logger"] for line in lines(site)}
     file_all(site, "SECOND")
     assert {sums(site)[name] - before[name] for name in before} == {2 * FILED}
 
 
 def test_what_the_processes_are_doing(site: Site) -> None:
-    """The processes that live count, and none that was killed; requests are there by their routes.
-
-    The word of gunicorn on the process that was killed is JSON, too, as all that is printed after the start.
-    """
+    """All processes count; requests are there by their routes. All that is printed after the start is JSON."""
     assert Program(site).post("/api/projects/", key="DOING", name="Doing", description="").status == 201
-    folder, killed = measured_in(site), min(workers(site))
-    os.kill(killed, signal.SIGKILL)
-
-    def measured() -> set[int]:
-        return {int(one.stem.rpartition("_")[2]) for one in folder.glob("gauge_livesum_*.db")}
-
-    wait_until(lambda: len(measured()) == WORKERS and measured() == workers(site), 60)
-    wait_until(lambda: f"\ntickets_threads {16 * WORKERS}.0\n" in scraped(site))
+    wait_until(lambda: f"\ntickets_threads {THREADS * WORKERS}.0\n" in scraped(site))
     text = scraped(site)
     assert '\ntickets_http_requests_total{method="POST",route="api:project_list",status="201"} ' in text
     assert re.search(r'^tickets_build_info\{revision="unknown",version="[\d.]+"\} 1.0$', text, re.MULTILINE)
     assert re.search(r"^tickets_oldest_request_seconds \d+(\.\d+)?(e-\d+)?$", text, re.MULTILINE)
 
-    wait_until(lambda: any(f"{killed}) was sent SIGKILL" in line["message"] for line in lines(site)), 60)
     started = next(number for number, line in enumerate(site.said) if "Ctrl-C stops" in line)
     after = [line for line in site.said[started + 1 :] if line.strip()]
     assert [line for line in after if not line.startswith("{")] == []
-    assert "gunicorn.error" in {json.loads(line)["logger"] for line in after}
 
 
 def measured_in(site: Site) -> Path:
@@ -181,10 +190,28 @@ def test_a_leader_and_its_group_have_their_own_requests(site: Site) -> None:
     assert {line["request_id"] for line in tickets} == accesses
 
 
-def test_its_folder_is_gone_after_a_stop(site: Site) -> None:
-    """What the processes shared is removed with them."""
+def test_its_address_is_that_of_the_environment(site: Site) -> None:
+    """BIND opens the site to other machines."""
+    assert f"http://0.0.0.0:{site.port}/" in site.text
+
+
+def test_another_engine_is_used_where_one_is_named(site: Site, other_engine: Engine) -> None:
+    """With AWS_ENDPOINT_URL_DYNAMODB no engine is started, and tickets go to the one that it names."""
+    program = Program(site)
+    assert program.post("/api/projects/", key="OTHER", name="Other", description="").status == 201
+    assert program.post("/api/projects/OTHER/tickets/", title="Elsewhere").content["number"] == 1
+    assert not (site.folder / ".local" / "data").exists()
+    key = {"pk": {"S": "OTHER"}, "sk": {"N": "1"}}
+    row = bare_client(other_engine.endpoint).get_item(TableName="other_tickets", Key=key)["Item"]
+    assert row["title"] == {"S": "Elsewhere"}
+
+
+def test_nothing_is_left_after_ctrl_c(site: Site) -> None:
+    """Ctrl-C ends the web server without a stack trace, and what its processes shared is removed with them."""
     Program(site)
     folder = measured_in(site)
     assert folder.is_dir()
     site.stop()
+    assert processes(f"0.0.0.0:{site.port}") == []
+    assert "Traceback" not in site.text
     assert not folder.exists()

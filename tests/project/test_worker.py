@@ -125,7 +125,7 @@ class TestServer:
         try:
             for connection in slow:
                 connection.socket.sendall(begin)
-            for _ in range(5):
+            for _ in range(2):
                 for connection in slow:
                     if begin.startswith(b"POST"):
                         connection.socket.sendall(b"x")

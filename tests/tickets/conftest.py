@@ -83,14 +83,16 @@ def ticket(abc: Project) -> Ticket:
 @pytest.fixture
 def store_away(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Callable[[], None]:
     """A function that makes the store stop answering. From then on deadlines are short."""
-    tickets = settings.SEQUENCES["tickets"]
-    hasty = {**tickets, "OPTIONS": {**tickets["OPTIONS"], "deadline": 0.01}}
+    hasty = {
+        name: {**entry, "OPTIONS": {**entry.get("OPTIONS", {}), "deadline": 0.01}}
+        for name, entry in settings.SEQUENCES.items()
+    }
 
     def refuse(operation: str, request: Mapping[str, Any], **_: Any) -> dict[str, Any]:
         raise NotWritten(f"{operation} was not answered.")
 
     def go_away() -> None:
-        settings.SEQUENCES = {**settings.SEQUENCES, "tickets": hasty}
+        settings.SEQUENCES = hasty
         monkeypatch.setattr(retries, "Deadline", partial(retries.Deadline, seconds=0.01))
         monkeypatch.setattr(dynamodb, "call", refuse)
 

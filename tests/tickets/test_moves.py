@@ -123,7 +123,7 @@ class TestMoving:
         assert (left.value, left.by, left.at, left.reason) == (1, "bob", at.isoformat(), "Moved to XYZ-1.")
         assert audited("XYZ").unexplained == 0
 
-    def test_a_move_costs_three_reads_and_one_write(self, ticket: Ticket) -> None:
+    def test_a_move_costs_three_reads_and_one_write(self, ticket: Ticket, still: None) -> None:
         """The project, the ticket and the end of its timeline are read; both places and the event are one write."""
         file("x", "XYZ")
         operations = requests_from_now()

@@ -144,10 +144,16 @@ LIKE_THEIR_PARENTS = {
 }
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
+MOVED = next(case for case in CASES if isinstance(case.error, tickets.TicketMoved))
 # A ticket that has moved is no problem for who reads it: the answer leads to it.
-every_problem = pytest.mark.parametrize(
-    "case", [case for case in CASES if not isinstance(case.error, tickets.TicketMoved)], ids=str
-)
+every_problem = pytest.mark.parametrize("case", [case for case in CASES if case is not MOVED], ids=str)
+KINDS = {
+    (case.status, case.retry_after, case.unknown, case.tell, isinstance(case.error, tickets.ChangeRefused)): case
+    for case in CASES
+    if case is not MOVED
+}
+"""A case of each kind of problem: pages say in the words of REST what it means."""
+
 Fail = Callable[[Exception], None]
 
 
@@ -272,7 +278,7 @@ def test_json_says_it(api: APIClient, fail: Fail, case: Case, caplog: pytest.Log
             assert response.json()["outcome_unknown"] is case.unknown
 
 
-@every_problem
+@pytest.mark.parametrize("case", KINDS.values(), ids=str)
 def test_a_page_says_it(browser: Client, fail: Fail, case: Case) -> None:
     """A page that cannot be shown says why, with a way on."""
     fail(case.error)
@@ -282,7 +288,7 @@ def test_a_page_says_it(browser: Client, fail: Fail, case: Case) -> None:
     assert "<h1></h1>" not in text_of(response)
 
 
-@every_case
+@pytest.mark.parametrize("case", [*KINDS.values(), MOVED], ids=str)
 def test_a_form_says_it_and_keeps_what_was_typed(browser: Client, fail: Fail, case: Case) -> None:
     """A form that could not be stored comes back with the reason and with all that was typed."""
     fail(case.error)

@@ -138,12 +138,14 @@ def running_stack(
     threads: int = 16,
     through_proxy: bool = True,
     under_fire: bool = False,
+    started: bool = True,
     config: str = "project.gunicorn",
     more: Mapping[str, str] = {},
 ) -> Iterator[Stack]:
     """The running product, signed in. Its proxy injects no faults yet. All of it is stopped at the end.
 
-    Without `through_proxy`, the application uses the engine directly. `config` is the module that gunicorn reads as its
+    Without `through_proxy`, the application uses the engine directly. Without `started`, the web server is the caller's
+    to start, and to stop. `config` is the module that gunicorn reads as its
     configuration, `more` has further variables of its environment.
     """
     config = worker.__name__ if under_fire else config
@@ -159,6 +161,9 @@ def running_stack(
         if proxy:
             stack.proxy = proxy
         clock.set_offset(stack.clock, 0)
+        if not started:
+            yield stack
+            return
         try:
             stack.start_web()
             stack.sign_in()

@@ -134,8 +134,8 @@ OUTSIDE = {
 VALUES = {"number": 1001, "text": "INV-2026-1-5", "year": 2026, "name": "orders", "user": "gone"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 STAFF = ("staff", "superuser")
-PROJECTS = {  # NEW is the hidden project, and OLD its former key; members of ABC are strangers there
-    **dict.fromkeys(map(str, Role), ("ABC", "NEW")),
+PROJECTS = {  # NEW is the hidden project, and OLD its former key; readers of ABC are strangers there
+    "reader": ("ABC", "NEW"),
     "stranger": ("ABC", "OLD"),
     "staff": ("NEW", "OLD"),
     "superuser": ("NEW",),
@@ -213,11 +213,17 @@ def persons(name: str, method: str, project: str) -> list[str]:
     """Who is tried with a method: by ranks, only the last person who is refused and the first who is let in.
 
     HEAD and OPTIONS take what GET does: they are tried in one project, and not by the staff. A method that the address
-    does not have is answered to everybody in the same way who may see the project.
+    does not have is answered to everybody in the same way who may see the project, and all such methods alike: POST and
+    one more are tried.
     """
-    if method in ("HEAD", "OPTIONS") and project != "ABC":
-        return []
     takes, known = need(name, method), ["anonymous", "stranger"]
+    lacking = [other for other in ("PUT", "PATCH", "DELETE") if not need(name, other)]
+    if (
+        method in lacking[1:]
+        or (method in ("HEAD", "OPTIONS") and project != "ABC")
+        or (project, takes) == ("OLD", None)
+    ):
+        return []
     if isinstance(takes, Role):
         known += [role.value for role in Role if takes.rank - 1 <= role.rank <= takes.rank]
     elif takes:

@@ -18,7 +18,7 @@ from tickets.tables import to_row
 from tickets.types import Status
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-LARGE = 4_000
+LARGE = 2_500
 BATCH = 25  # the most that one request takes
 
 
@@ -58,7 +58,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 @pytest.fixture(scope="package")
 def projects(engine: Engine) -> Iterator[None]:
-    """Two projects: SMALL has 200 tickets and LARGE has 4,000, one for each minute since BEGAN.
+    """Two projects: SMALL has 200 tickets and LARGE has 2,500, one for each minute since BEGAN.
 
     Every 100th is done, of the reporter "bob" and labelled "rare"; the first one's title has "Straße" in it.
     """

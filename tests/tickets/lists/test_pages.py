@@ -171,7 +171,7 @@ class TestFilters:
 class TestCost:
     @pytest.mark.parametrize("order", Order)
     def test_a_page_costs_the_same_in_any_project(self, projects: None, asked: Asked, order: Order) -> None:
-        """The first page is one query of one row more than wanted, with 200 tickets and with 4,000."""
+        """The first page is one query of one row more than wanted, with 200 tickets and with 2,500."""
         costs = []
         for key in ("SMALL", "LARGE"):
             asked.reads, asked.rows, asked.units = 0, 0, 0.0
