@@ -18,6 +18,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from project.environment import ENDPOINT
 from project.lab import records, report
 from project.lab.comparison import compare
 from project.lab.plan import STRATEGIES, Plan, Prices, Row, can_reserve
@@ -29,7 +30,6 @@ from sequences.testing.embedded import Engine, EngineError
 
 __all__ = ["add_arguments", "chosen_engine", "run"]
 
-ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 # What boto3 needs, and an engine on this machine ignores.
 STAND_INS = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "lab", "AWS_SECRET_ACCESS_KEY": "lab"}
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from project.environment import ENDPOINT
 from project.lab import recipes
 from project.lab.client import plain_client
 from project.lab.losses import LosingProxy, losing_proxy
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["KEYS", "Case", "compare", "lab_tables", "sequences_of", "stored_items"]
 
 logger = logging.getLogger(__name__)
-
-ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 
 KEYS = (
     "strategy",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import django
 from django.conf import settings
 
+from project.environment import ENDPOINT
 from project.lab import recipes
 from project.lab.client import plain_client
 from project.lab.comparison import lab_tables, sequences_of, stored_items
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["run_races"]
 
-ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 READY_SECONDS = 120.0
 # The operation that takes the number, for a recipe whose other writes may be repeated without harm. Of all others any
 # write is lost.

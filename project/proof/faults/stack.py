@@ -144,9 +144,9 @@ def running_stack(
 ) -> Iterator[Stack]:
     """The running product, signed in. Its proxy injects no faults yet. All of it is stopped at the end.
 
-    Without `through_proxy`, the application uses the engine directly. Without `started`, the web server is the caller's
-    to start, and to stop. `config` is the module that gunicorn reads as its
-    configuration, `more` has further variables of its environment.
+    Without `through_proxy`, the application uses the engine directly. Without `started`, the caller starts and stops
+    the web server. `config` is the module that gunicorn reads as its configuration, `more` has further variables of its
+    environment.
     """
     config = worker.__name__ if under_fire else config
     engine = Engine(folder / "engine.db")
