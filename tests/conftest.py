@@ -211,19 +211,15 @@ def scope() -> str:
 
 
 @pytest.fixture
-def install(configured: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Strategy]]:
+def install(configured: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Strategy]:
     """Replace a configured strategy by one with other clocks or options, for this test."""
-    made = []
 
     def install(name: str, **changes: Any) -> Strategy:
         strategy = make(name, **changes)
-        made.append(strategy)
         monkeypatch.setitem(strategies._made, name, strategy)
         return strategy
 
-    yield install
-    for strategy in made:
-        strategy.stop()
+    return install
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from multiprocessing.util import get_temp_dir
 from typing import Any, TypeVar
 from unittest import mock
 from uuid import uuid4
+from weakref import WeakSet
 
 import botocore.exceptions
 import pytest
@@ -78,6 +79,9 @@ OWN: dict[str, dict[str, Any]] = {"one-file": {"STRATEGY": "tests.sequences.one_
 SEQUENCES = {**COUNTERS, **SORT_KEYS, **STEPPING, **OWN}
 """Every strategy, in every way it can be configured."""
 
+MADE = WeakSet[Strategy]()
+"""What tests have made beside the registry. One that watches its tables must not do so when they are gone."""
+
 
 @contextmanager
 def tables_of(sequences: Mapping[str, Mapping[str, Any]], endpoint: str) -> Iterator[str]:
@@ -87,6 +91,8 @@ def tables_of(sequences: Mapping[str, Mapping[str, Any]], endpoint: str) -> Iter
         with override_settings(SEQUENCES_CLIENTS=patient()):
             made = create_tables()
         yield prefix
+        for strategy in MADE:
+            strategy.stop()
         for table in made:
             dynamodb.delete_table(table)
 
@@ -291,6 +297,7 @@ def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **
         clocks["wall"] = wall
     strategy = type(strategies[name])(config, **clocks)
     strategy.rules.enforced = not changes
+    MADE.add(strategy)
     return strategy
 
 

@@ -23,6 +23,7 @@ from rest_framework.test import APIClient
 from sequences import dynamodb
 from sequences.commit import retries
 from sequences.exceptions import NotWritten, OutcomeUnknown, StorageError
+from sequences.strategies import sort_key
 from tickets import project_services, services
 from tickets.types import Project, Ticket
 
@@ -33,6 +34,14 @@ GIVE = f"""
     SELECT %s, id FROM auth_permission WHERE codename IN ({", ".join(["%s"] * len(PERMISSIONS))})
 """
 WRITES = {"put_item", "update_item", "transact_write_items"}
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _remembered_numbers() -> Iterator[None]:
+    """A slow machine forgets no last number between two calls, as tests count requests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sort_key, "TAIL_SECONDS", 60.0)
+        yield
 
 
 @pytest.fixture

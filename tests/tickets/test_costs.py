@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from sequences.registry import strategies
-from sequences.strategies import sort_key
 from tests.tickets.test_pages import hidden, text_of
 from tickets import project_services, services
 from tickets.types import Project, Ticket
@@ -30,11 +29,8 @@ def test_a_ticket_says_what_it_took(browser: Client, abc: Project) -> None:
         assert "It took" not in page
 
 
-def test_what_is_counted_was_sent(
-    browser: Client, abc: Project, sent: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_counted_was_sent(browser: Client, abc: Project, sent: list[str]) -> None:
     """The requests are those from the check of the form to the stored ticket."""
-    monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)  # a slow machine forgets the last number before the next form
     browser.post("/ABC/new/", {"title": "Paper", "token": "s"})  # now the project and its last number are known
     sent.clear()
     began = perf_counter()
