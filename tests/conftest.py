@@ -60,9 +60,8 @@ hypothesis.settings.load_profile("patient")
 SETTINGS: Mapping[str, Any] = {
     # Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not.
     "SEQUENCES_CLIENTS": {"default": {"LEAN": django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]}},
-    # Tests ask for heavy things at once, and send more requests than people. Those about these limits set their own.
+    # Tests ask for heavy things at once. Those about that limit set their own.
     "HEAVY_AT_ONCE": None,
-    "THROTTLES": {},
     # The list of static files is read once, instead of for every browser.
     "WHITENOISE_AUTOREFRESH": True,
 }
@@ -109,6 +108,15 @@ def _for_all_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         _keep_permissions(patch)
         _read_once(patch)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _unthrottled(settings: Settings) -> None:
+    """Tests send more requests than people. Those about throttles set their own.
+
+    The first change of a test's settings is taken back last, so that no other change stays, in whatever order they end.
+    """
+    settings.THROTTLES = {}
 
 
 def _keep_to_a_folder(patch: pytest.MonkeyPatch, folder: str) -> None:
