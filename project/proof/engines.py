@@ -56,7 +56,7 @@ BRIEF = (
     "../faults/test_table.py",
 )
 """What goes over the wire: every strategy and fault, tokens, groups, blocks, changes, and what an engine refuses."""
-FEW = ("-n", "4", "--cover", "values", "-m", "not fast")
+FEW = ("-n", "2", "--cover", "values", "-m", "not fast")
 ROOM = "tests/sequences"
 
 
