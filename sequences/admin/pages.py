@@ -6,6 +6,7 @@ The pages here only read; those about one scope are in `scope`. The facts about 
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -84,10 +85,11 @@ def _view(entry: ModelAdmin, page: Page, template: str, methods: Sequence[str]) 
 
 def _overview_page(request: HttpRequest) -> dict[str, Any] | HttpResponseBase:
     """What needs a hand, and how every sequence stands. A search goes on to the page of its sequence."""
-    if alias := request.GET.get("sequence"):
-        scope.require_configured(alias)
-        query = urlencode({"q": q} if (q := request.GET.get("q")) else {})
-        return redirect(reverse("admin:sequences_sequence_counters", args=[alias]) + f"?{query}")
+    with suppress(InvalidSequence):  # the content says what is wrong
+        if alias := request.GET.get("sequence"):
+            scope.require_configured(alias)
+            query = urlencode({"q": q} if (q := request.GET.get("q")) else {})
+            return redirect(reverse("admin:sequences_sequence_counters", args=[alias]) + f"?{query}")
     flags = [(one, *WORDS[one.name]) for one in capabilities() if one.is_flag]
     return {"title": "Sequences", "flags": flags, **overview_content(request)}
 

@@ -398,7 +398,7 @@ class TestPermission:
         """Staff who may see other things get 403."""
         assert client_with("auth.view_user").get(address).status_code == 403
 
-    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/"])
+    @pytest.mark.parametrize("address", [LIST, f"{LIST}?sequence=orders&q=a", HEALTH, f"{LIST}orders/"])
     def test_others_are_sent_to_the_sign_in(self, address: str) -> None:
         """Users who are not staff, or not signed in, see the sign-in page."""
         for client in (Client(), client_with(is_staff=False)):
@@ -406,7 +406,7 @@ class TestPermission:
             assert page.status_code == 302
             assert "login" in page["Location"]
 
-    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/"])
+    @pytest.mark.parametrize("address", [LIST, f"{LIST}?sequence=orders&q=a", HEALTH, f"{LIST}orders/"])
     def test_the_pages_only_read(self, staff: Client, address: str) -> None:
         """A POST is refused with 405."""
         assert staff.post(address).status_code == 405
@@ -479,7 +479,7 @@ class TestTrouble:
         assert page.status_code == 200
         assert "SEQUENCES['wrong']" in shown(page)
 
-    @pytest.mark.parametrize("address", [LIST, HEALTH, f"{LIST}orders/"])
+    @pytest.mark.parametrize("address", [LIST, f"{LIST}?sequence=orders&q=a", HEALTH, f"{LIST}orders/"])
     def test_a_wrong_setting_is_explained(self, staff: Client, settings: Settings, address: str) -> None:
         """A setting that is not a dict is reported on the page."""
         settings.SEQUENCES = ["orders"]
