@@ -13,6 +13,7 @@ from sequences.actions import VALUE, Put, value_text
 from sequences.commit.requests import MOST_BYTES, Pending, PutRequest
 from sequences.dynamodb import item_size, marshal
 from sequences.exceptions import InvalidItem
+from sequences.rows import put_requests
 from sequences.rows.put_requests import Requests, own_places
 from sequences.types import Dated
 
@@ -63,6 +64,15 @@ def test_several_items() -> None:
     assert request.items == ((three, request.own_key), (one, None), (two, None), (three, request.own_key))
     assert (request.count, request.size) == (4, sum(map(item_size, (one, two, three, three))))
     assert own_places(request) == [0, 3]
+
+
+def test_as_many_bytes_as_a_transaction_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items are together if they have as many bytes as one transaction holds; with one byte more they are refused."""
+    size = sum(map(item_size, wires(ONE, TWO)))
+    monkeypatch.setattr(put_requests, "MOST_BYTES", size)
+    assert requests().put(ONE, None, more=[TWO]).size == size
+    with pytest.raises(InvalidItem, match=f"have {size + 1} bytes; one transaction holds {size}"):
+        requests().put(ONE, None, more=[{"title": "two."}])
 
 
 def test_what_rides_with_it() -> None:
