@@ -75,7 +75,7 @@ for engine in (moto_engine, moto.mock_aws):
 RUNNER = """
 import gc, json, os, runpy, sys
 
-import boto3, cryptography.x509, flask_cors, orjson, platformdirs, pytest, responses, statistics, xmltodict
+import boto3, cryptography.x509, flask_cors, orjson, pytest, responses, statistics, xmltodict
 import django.contrib.messages, django.contrib.staticfiles.storage, django.core.management.commands.migrate
 import django.db.backends.sqlite3.base, django.db.models, django.forms, django.http, django.test, django.urls
 
