@@ -578,8 +578,9 @@ class TestChecks:
         ids=lambda given: "-".join(given) if isinstance(given, dict) else given,
     )
     def test_wrong_arguments(self, shop: ModuleType, given: Any, id_: str, problem: str, hint: str) -> None:
-        """The check names what is wrong, and what to do."""
+        """The check names what is wrong, and what to do. Only an error stops commands."""
         (message,) = [message for message in found(model_with(**given)) if message.id == f"sequences.{id_}"]
+        assert message.is_serious() == (id_[0] == "E")
         assert re.search(problem, message.msg)
         assert hint in (message.hint or "")
         assert not message.hint or message.hint.endswith(".")
