@@ -17,7 +17,7 @@ import pytest
 
 from project.proof.faults.api import stored_tickets
 from project.proof.faults.plans import Rule
-from project.proof.faults.stack import Stack, running_stack
+from project.proof.faults.stack import Stack, prepared_stack
 
 pytestmark = pytest.mark.needs_engine
 
@@ -27,7 +27,7 @@ CLIENTS = 32
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The product, to be started by each test as a container starts it."""
-    with running_stack(tmp_path_factory.mktemp("stack"), started=False) as stack:
+    with prepared_stack(tmp_path_factory.mktemp("stack")) as stack:
         stack.command = [sys.executable, "-m", "project.commands.web"]
         yield stack
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import django
 import urllib3
@@ -61,9 +62,9 @@ class Stack:
 
     engine: Engine
     folder: Path
-    command: Sequence[str]
     environment: Mapping[str, str]
     address: str
+    command: Sequence[str] = ()
     token: str = ""
     home: Path = ROOT
     proxy: Proxy = field(init=False)
@@ -138,38 +139,43 @@ def running_stack(
     threads: int = 16,
     through_proxy: bool = True,
     under_fire: bool = False,
-    started: bool = True,
     config: str = "project.gunicorn",
     more: Mapping[str, str] = {},
 ) -> Iterator[Stack]:
     """The running product, signed in. Its proxy injects no faults yet. All of it is stopped at the end.
 
-    Without `through_proxy`, the application uses the engine directly. Without `started`, the caller starts and stops
-    the web server. `config` is the module that gunicorn reads as its configuration, `more` has further variables of its
-    environment.
+    `config` is the module that gunicorn reads as its configuration. The rest is as in `prepared_stack`.
     """
     config = worker.__name__ if under_fire else config
-    engine = Engine(folder / "engine.db")
-    if under_fire and engine.binary:
-        engine.binary = living_through_a_full_disk(engine.binary, folder)
-    with engine, proxy_before(engine.endpoint) if through_proxy else nullcontext() as proxy:
-        environment = {**_environment(folder, (proxy or engine).endpoint), **more}
-        subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
-        port = free_port()
-        gunicorn = [*_gunicorn(port, workers, threads), f"--config=python:{config}"]
-        stack = Stack(engine, folder, gunicorn, environment, f"http://{HOST}:{port}")
-        if proxy:
-            stack.proxy = proxy
-        clock.set_offset(stack.clock, 0)
-        if not started:
-            yield stack
-            return
+    with prepared_stack(folder, through_proxy=through_proxy, under_fire=under_fire, more=more) as stack:
+        stack.command = [*_gunicorn(stack.address, workers, threads), f"--config=python:{config}"]
         try:
             stack.start_web()
             stack.sign_in()
             yield stack
         finally:
             stack.stop_web()
+
+
+@contextmanager
+def prepared_stack(
+    folder: Path, *, through_proxy: bool = True, under_fire: bool = False, more: Mapping[str, str] = {}
+) -> Iterator[Stack]:
+    """The product without a web server: the caller says its command, starts it, and stops it.
+
+    Without `through_proxy`, the application uses the engine directly. `more` has further variables of its environment.
+    """
+    engine = Engine(folder / "engine.db")
+    if under_fire and engine.binary:
+        engine.binary = living_through_a_full_disk(engine.binary, folder)
+    with engine, proxy_before(engine.endpoint) if through_proxy else nullcontext() as proxy:
+        environment = {**_environment(folder, (proxy or engine).endpoint), **more}
+        subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
+        stack = Stack(engine, folder, environment, f"http://{HOST}:{free_port()}")
+        if proxy:
+            stack.proxy = proxy
+        clock.set_offset(stack.clock, 0)
+        yield stack
 
 
 def living_through_a_full_disk(binary: Path, folder: Path) -> Path:
@@ -189,8 +195,9 @@ def prepare() -> None:
     get_user_model().objects.create_user(READER, password=PASSWORD)
 
 
-def _gunicorn(port: int, workers: int, threads: int) -> list[str]:
-    options = {"bind": f"{HOST}:{port}", "worker-class": WORKER, "workers": workers, "threads": threads, "timeout": 120}
+def _gunicorn(address: str, workers: int, threads: int) -> list[str]:
+    options = {"bind": urlsplit(address).netloc, "worker-class": WORKER, "workers": workers, "threads": threads}
+    options["timeout"] = 120
     options["keep-alive"] = 75  # as commands.web
     flags = [f"--{name}={value}" for name, value in options.items()]
     return [
