@@ -47,7 +47,7 @@ from sequences.rows.lru import LRU
 from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import BlockAllocator, Strategy, given_back, held_blocks
 from sequences.testing import engine_at
-from sequences.types import Scope
+from sequences.types import Scope, SequenceConfig
 
 T = TypeVar("T")
 
@@ -295,8 +295,14 @@ def make(name: str, *, clock: Clock | None = None, wall: Clock | None = None, **
     clocks: dict[str, Any] = {"timing": clock.timing() if clock else None}
     if wall:
         clocks["wall"] = wall
-    strategy = type(strategies[name])(config, **clocks)
+    strategy = made_anew(config, **clocks)
     strategy.rules.enforced = not changes
+    return strategy
+
+
+def made_anew(config: SequenceConfig, **clocks: Any) -> Strategy:
+    """The strategy of a configuration, as a fresh process would make it; it is stopped before its tables go."""
+    strategy = type(strategies[config.alias])(config, **clocks)
     MADE.add(strategy)
     return strategy
 

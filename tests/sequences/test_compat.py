@@ -15,7 +15,7 @@ from sequences.exceptions import InvalidScope, InvalidSequence, OperationNotSupp
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import delete_counter
-from tests.sequences.support import set_counter, tapped
+from tests.sequences.support import made_anew, set_counter, tapped
 
 PATH = "sequences.strategies"
 USING = {
@@ -272,4 +272,4 @@ class TestDelete:
 
 def make_again(alias: str) -> Strategy:
     """The strategy of a sequence, as another process would make it."""
-    return type(strategies[alias])(strategies[alias].config)
+    return made_anew(strategies[alias].config)

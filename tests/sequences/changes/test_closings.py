@@ -20,7 +20,7 @@ from sequences.testing.callers import at_once
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
 from tests.kept_tables import emptied_tables
-from tests.sequences.support import MADE, PATH, Clock, Wire, read_counter, tapped, written
+from tests.sequences.support import PATH, Clock, Wire, made_anew, read_counter, tapped, written
 
 SIGNED: dict[str, Any] = {"by": "ana", "reason": "the year is over"}
 YEARLY: dict[str, Any] = {"PERIOD": "year", "FORMAT": "{scope}-{period}-{value}"}
@@ -65,9 +65,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def another(name: str, **clocks: Any) -> Strategy:
     """The strategy as another process has it, which begins now."""
-    strategy = type(strategies[name])(parse_config(name, SEQUENCES[name]), **clocks)
-    MADE.add(strategy)
-    return strategy
+    return made_anew(parse_config(name, SEQUENCES[name]), **clocks)
 
 
 def put(name: str, scope: str, day: date = THEN, token: str | None = None) -> int:
