@@ -25,8 +25,8 @@ from .base import Strategy
 from .scopes import CounterScopes
 
 
-def new_counter(strategy: Strategy) -> StoredCounter:
-    """The counters of a strategy that has COUNTER_OPTIONS. They are its evidence, and show its scopes."""
+def give_counter(strategy: Strategy) -> None:
+    """Give a strategy that has COUNTER_OPTIONS its counters, which are its evidence, and show its scopes."""
     counter = StoredCounter(
         dynamodb.table_name(strategy.option["counter_table"]),
         strategy.layout,
@@ -39,8 +39,8 @@ def new_counter(strategy: Strategy) -> StoredCounter:
     )
     if strategy.config.series:
         counter.version = strategy.config.version
-    strategy.scopes, strategy.evidence = CounterScopes(strategy.scopes, counter), counter.evidence
-    return counter
+    strategy.counter, strategy.evidence = counter, counter.evidence
+    strategy.scopes = CounterScopes(strategy.scopes, counter)
 
 
 def counter_of(strategy: Strategy) -> StoredCounter:
@@ -90,10 +90,11 @@ class CounterStrategy(Strategy):
     counts_by_region = True
     joins_reservations: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Option]] = {**Strategy.options, **COUNTER_OPTIONS}
+    counter: StoredCounter
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self.counter: StoredCounter = new_counter(self)
+        give_counter(self)
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
 

@@ -17,7 +17,7 @@ from ..rows.put_requests import own_places
 from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
 from ..types import Dated, Scope, SequenceConfig
 from .base import Strategy
-from .counter_strategy import new_counter
+from .counter_strategy import give_counter
 
 
 class TransactionalCounter(Strategy):
@@ -55,10 +55,11 @@ class TransactionalCounter(Strategy):
     units = "2 WU + 2/n WU for the counter in a group of n (4 + 2/n with a token) + up to 1 RU"
 
     options = {**Strategy.options, **COUNTER_OPTIONS}
+    counter: StoredCounter
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self.counter: StoredCounter = new_counter(self)
+        give_counter(self)
         self._states: LRU[CounterState] = LRU()
         in_order = config.date_order == "refuse"
         self._date_order = DateOrder(self.alias, self.item_writer.answers) if in_order else None
