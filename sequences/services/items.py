@@ -50,7 +50,7 @@ def find(
 
     Where FORMAT and ALSO_READ read it in several ways, it is the item that was stored with this text. What they do not
     say (the scope, the period) is given besides. Cost: as `get_item`, for each number that the text may mean.
-    Raises InvalidText for a text of another form, InvalidPeriod where nothing says which period, and as `get_item`.
+    Raises InvalidText for another form, InvalidPeriod where nothing says which period, and what `get_item` raises.
     """
     first = None
     for (counted, value), written in _found_places(text, sequence, scope, date, period).items():
