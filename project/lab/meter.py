@@ -1,7 +1,7 @@
 """Counts what a client really sends: requests and capacity units, for each attempt.
 
-A `Meter` listens to the events of clients. So it counts recipes and strategies alike, and sees boto3's own retries. It
-does not know what a request means, or whether its answer was right.
+A `Meter` listens to the events of boto3's clients, so that it sees their own retries, and stands around what ours
+sends. It does not know what a request means, or whether its answer was right.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from sequences.dynamodb import used_units
+from sequences.dynamodb.lean import to_json
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from sequences.dynamodb.making import Send
 
 __all__ = ["Meter", "Usage"]
 
@@ -58,10 +63,25 @@ class Meter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def attach(self, client: DynamoDBClient) -> None:
-        """Count what this client sends from now on."""
+        """Count what this client of boto3 sends from now on."""
         client.meta.events.register("before-parameter-build.dynamodb", self._ask_for_units)
-        client.meta.events.register("before-call.dynamodb", self._remember_size)
-        client.meta.events.register("response-received.dynamodb", self._count)
+        client.meta.events.register("response-received.dynamodb", self._receive)
+
+    def counting(self, send: Send) -> Send:
+        """The same as `send`, which sends requests of our client, and counted."""
+
+        def counted(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+            answer: Mapping[str, Any] | None = None
+            try:
+                answer = found = send(operation, request)
+            except ClientError as error:
+                answer = error.response
+                raise
+            finally:
+                self._count(operation.title().replace("_", ""), request, answer)
+            return found
+
+        return counted
 
     def reset(self) -> None:
         """Start again at zero."""
@@ -71,31 +91,25 @@ class Meter:
     def _ask_for_units(self, params: dict[str, Any], model: Any, context: dict[str, Any], **event: object) -> None:
         if "ReturnConsumedCapacity" in model.input_shape.members:
             params.setdefault("ReturnConsumedCapacity", "TOTAL")
-        context["lab_actions"] = len(params.get("TransactItems", ()))
+        context["lab_request"] = params
 
-    def _remember_size(self, params: Mapping[str, Any], context: dict[str, Any], **event: object) -> None:
-        context["lab_bytes"] = len(params["body"])
+    def _receive(self, event_name: str, parsed_response: Any, context: Mapping[str, Any], **event: object) -> None:
+        self._count(event_name.rpartition(".")[2], context["lab_request"], parsed_response)
 
-    def _count(self, event_name: str, parsed_response: Any, context: Mapping[str, Any], **event: object) -> None:
-        operation = event_name.rpartition(".")[2]
-        reported = _reported_units(parsed_response)
+    def _count(self, operation: str, request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> None:
+        reported = used_units(answer) if answer and "ConsumedCapacity" in answer else None
         with self._lock:
             self.usage.requests += 1
             if operation in WRITES:
                 self.usage.write_requests += 1
-                self.usage.refused_writes += "Error" in (parsed_response or ())
-                self.usage.write_units += _estimated_units(context) if reported is None else reported
+                self.usage.refused_writes += "Error" in (answer or ())
+                self.usage.write_units += _estimated_units(request) if reported is None else reported
             else:
                 self.usage.read_units += reported or 0.0
 
 
-def _reported_units(answer: Mapping[str, Any] | None) -> float | None:
-    return used_units(answer) if answer and "ConsumedCapacity" in answer else None
-
-
-def _estimated_units(context: Mapping[str, Any]) -> float:
-    actions: int = context["lab_actions"]
-    sent: int = context["lab_bytes"]
+def _estimated_units(request: Mapping[str, Any]) -> float:
+    actions, sent = len(request.get("TransactItems", ())), len(to_json(request))
     if not actions:
         return float(math.ceil(sent / UNIT_BYTES))
     return 2.0 * actions * math.ceil(sent / actions / UNIT_BYTES)

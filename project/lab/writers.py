@@ -136,7 +136,7 @@ def _connect(job: Job, meter: Meter) -> Source:
 def _take_ours(job: Job, meter: Meter) -> Source:
     from sequences.services import get_next_value, put_next
 
-    meter.attach(dynamodb.shared_client())
+    dynamodb.wrap_sending(meter.counting)
     alias = job.strategy
     if job.values_only:
         return lambda scope: partial(get_next_value, alias, scope=scope)

@@ -18,6 +18,7 @@ from .client import (
     shared_client,
     transport_lacks,
     try_client,
+    wrap_sending,
 )
 from .configuration import DEFAULT_CLIENT, client_options, clients
 from .errors import INVALID, is_about_keys, translate_errors

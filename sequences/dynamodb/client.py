@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_o
 from .errors import INVALID, UNREADABLE, complete, translate_errors
 from .limits import granted, within
 from .lives import KnownLives
-from .making import Made, Making
+from .making import Made, Making, Send
 from .silence import Silence
 from .values import used_units
 
@@ -160,6 +161,13 @@ def reset() -> None:
 def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
     """A client of this process, for code that counts its requests. Raises NotConfigured and InvalidSequence."""
     return _client(alias).get().client
+
+
+def wrap_sending(wrap: Callable[[Send], Send], alias: str = DEFAULT_CLIENT) -> None:
+    """Have each request of a client go through `wrap(send)`. A handler of boto3's events would change its way."""
+    client = _client(alias)
+    made = client.get()
+    client._making.made = replace(made, send=wrap(made.send))
 
 
 def try_client(alias: str = DEFAULT_CLIENT) -> None:

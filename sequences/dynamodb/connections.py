@@ -11,19 +11,25 @@ import queue
 import socket
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import urllib3.exceptions
 from botocore.awsrequest import AWSHTTPConnection, AWSHTTPConnectionPool, AWSHTTPSConnection, AWSHTTPSConnectionPool
+from botocore.exceptions import (
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
 from urllib3 import Timeout
-from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
+from urllib3.util.ssl_match_hostname import CertificateError
 from urllib3.util.wait import wait_for_read, wait_for_write
 
-from .http1 import Answer, request_text, take_answer
+from .http1 import Answer, take_answer
 from .limits import left, mark_sent
-
-_PORTS = {"http": 80, "https": 443}
 
 T = TypeVar("T")
 _Wait = Callable[[socket.socket, float | None], bool]
@@ -173,49 +179,31 @@ class _TlsPool(AWSHTTPSConnectionPool):
     QueueCls = _Idle  # type: ignore[assignment]
 
 
-class _Lean:
-    """Sends requests without urllib3's and http.client's layers, except through a proxy or with a time-out of its own.
-
-    The connections are urllib3's, and its errors mean the same.
-    """
-
-    def urlopen(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> Any:
-        pool: Any = self
-        special = pool.proxy or options.get("chunked") or options.get("timeout") or not isinstance(body, bytes)
-        host = host_header(pool.scheme, pool.host, pool.port)
-        request = request_text(method, url, host, headers, body) if not special else None
-        if request is None:
-            return super().urlopen(method, url, body, headers, **options)  # type: ignore[misc]
-        try:
-            connection = pool._get_conn()  # an exception leaves it out of the pool, which makes new ones
-            connection.timeout = Timeout.resolve_default_timeout(pool.timeout.connect_timeout)
-            read_seconds = Timeout.resolve_default_timeout(pool.timeout.read_timeout)
-            answer = connection.exchange(request, read_seconds=read_seconds)
-        except TimeoutError as error:
-            raise ReadTimeoutError(pool, url, "Read timed out.") from error
-        except ssl.SSLError as error:
-            raise SSLError(error) from error
-        except (OSError, http.client.HTTPException) as error:
-            raise ProtocolError("Connection aborted.", error) from error
-        if not answer.reusable:
-            connection.close()
-        pool._put_conn(connection)
-        return answer
-
-
-def host_header(scheme: str, host: str, port: int | None) -> str:
-    """The header Host, without the port that the scheme implies; botocore signs the same one."""
-    host = f"[{host}]" if ":" in host else host
-    return host if port in (None, _PORTS[scheme]) else f"{host}:{port}"
-
-
-class _LeanPool(_Lean, _Pool):  # type: ignore[misc]
-    pass
-
-
-class _LeanTlsPool(_Lean, _TlsPool):  # type: ignore[misc]
-    pass
-
-
 POOLS = {"http": _Pool, "https": _TlsPool}
-LEAN_POOLS = {"http": _LeanPool, "https": _LeanTlsPool}
+# What botocore raises for each kind of error; the first kind that fits.
+_MEANINGS: Sequence[tuple[Any, Any]] = (
+    (TimeoutError, ReadTimeoutError),
+    ((ssl.SSLError, urllib3.exceptions.SSLError, CertificateError), SSLError),
+    (urllib3.exceptions.NewConnectionError, EndpointConnectionError),
+    (urllib3.exceptions.ConnectTimeoutError, ConnectTimeoutError),
+    (Exception, ConnectionClosedError),
+)
+
+
+def exchange(pool: Any, request: bytes, url: str) -> Answer:
+    """Send a request over a connection of the pool, without urllib3's and http.client's layers, and read the answer.
+
+    Raises what botocore's session raises, which names the address.
+    """
+    try:
+        connection = pool._get_conn()  # an exception leaves it out of the pool, which makes new ones
+        connection.timeout = Timeout.resolve_default_timeout(pool.timeout.connect_timeout)
+        read_seconds = Timeout.resolve_default_timeout(pool.timeout.read_timeout)
+        answer: Answer = connection.exchange(request, read_seconds=read_seconds)
+    except (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError, CertificateError) as error:
+        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+        raise meaning(endpoint_url=url, error=error) from error
+    if not answer.reusable:
+        connection.close()
+    pool._put_conn(connection)
+    return answer

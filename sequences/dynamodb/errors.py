@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -243,12 +244,31 @@ def complete(error: StorageRefused, sequence: str, request: Mapping[str, Any]) -
     of = f"of the sequence {sequence!r} " if sequence else ""
     said = f"{error}".rstrip(".")
     remedy = next((remedy for pattern, remedy in _REMEDIES.items() if pattern.search(said)), "")
-    error.args = (f"{said}. The request {of}is for {', '.join(dict.fromkeys(_tables(request)))}. {remedy}".rstrip(),)
+    error.args = (f"{said}. The request {of}is for {', '.join(dict.fromkeys(tables_in(request)))}. {remedy}".rstrip(),)
 
 
-def _tables(request: Mapping[str, Any]) -> Iterator[str]:
+def tables_in(request: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the tables that a request is for, as often as it names them."""
     if "TableName" in request:
         yield str(request["TableName"])
     for action in request.get("TransactItems", ()):
         yield from (part["TableName"] for part in action.values())
     yield from request.get("RequestItems", ())
+
+
+def refuse_damaged(response_dict: Mapping[str, Any], **_: object) -> None:
+    """Refuse an answer with a damaged body, before botocore reads it.
+
+    botocore takes a body that is not JSON for an empty answer, does not count its bytes, and checks the checksum only
+    in its legacy retry mode.
+    """
+    body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
+    if expected and expected != str(zlib.crc32(body)):
+        raise foreign.botocore.exceptions.ChecksumError(
+            checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
+        )
+    length, status = response_dict["headers"].get("content-length", ""), response_dict["status_code"]
+    if length.isdecimal() and int(length) != len(body) and status not in (204, 304):  # which have no body
+        raise foreign.botocore.exceptions.ResponseStreamingError(error=f"{len(body)} bytes of {length}")
+    if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
+        raise foreign.botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")

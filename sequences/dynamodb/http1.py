@@ -1,13 +1,13 @@
-"""One request and its answer over an open connection, without http.client.
+"""One answer over an open connection, without http.client.
 
 http.client reads the few headers of an answer by the parser for e-mails, and urllib3 wraps it in two more layers; both
-together take longer than the engine. Here a request is one text, and a plain answer is cut at its Content-Length. Any
-other answer (in chunks, up to the end of the connection, damaged) is left to http.client.
+together take longer than the engine. Here a plain answer is cut at its Content-Length. Any other answer (in chunks, up
+to the end of the connection, damaged) is left to http.client.
 """
 
 import http.client
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from urllib3.exceptions import ProtocolError
@@ -21,25 +21,12 @@ _STATUS = re.compile(r"HTTP/1\.1 ([2-5][0-9]{2})")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as botocore reads it. `reusable` says whether the connection can take another request."""
+    """An answer, its headers in lower case. `reusable` says whether the connection can take another request."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     reusable: bool
-
-    def stream(self) -> Iterator[bytes]:
-        yield self.body
-
-
-def request_text(method: str, target: str, host: str, headers: Mapping[str, str | bytes], body: bytes) -> bytes | None:
-    """The bytes of a request; None if a header has a line break, which only http.client refuses in its own words."""
-    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity"]
-    lines += [f"{name}: {value if isinstance(value, str) else value.decode()}" for name, value in headers.items()]
-    text = "\r\n".join(lines)
-    if text.count("\r") > len(lines) - 1 or text.count("\n") > len(lines) - 1:
-        return None
-    return text.encode(_CODE) + _END + body
 
 
 def take_answer(receive: Callable[[int], bytes], rest: Callable[[bytes], http.client.HTTPResponse]) -> Answer:

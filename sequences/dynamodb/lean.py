@@ -1,30 +1,32 @@
-"""A lean client: botocore's credentials, endpoints, HTTP session and events, without its model and its slow signer.
+"""A lean client: requests without botocore's model, signer and session, where nobody needs them.
 
-botocore turns a request into JSON, and an answer into Python, member by member along the model of the service. That
-takes a third of the time of a small request. Here a request is JSON already.
+botocore turns a request into JSON, and an answer into Python, member by member along the model of the service, and
+carries both through objects for each header, request and answer. That takes two thirds of the time of a small request.
+Here a request is JSON already, and one text from its first line to its last byte.
 
-Everything that an application can set up for boto3 remains: roles and their refresh, endpoints, proxies, TLS,
-time-outs, and handlers of the events from `provide-client-params` to `after-call`. `request-created` and `needs-retry`
-are not emitted.
+Everything that an application can set up for boto3 remains: roles and their refresh, endpoints, TLS, time-outs.
+Credentials, addresses and connections are botocore's, and so is the reading of errors. What is special goes through
+boto3's own client: a proxy, an address with a path, another signature, and a client whose events somebody handles.
 """
 
+from __future__ import annotations
+
 import copy
-import hmac
-import time
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from hashlib import sha256
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
 
-from botocore.auth import SIGNED_HEADERS_BLACKLIST, SIGV4_TIMESTAMP, SigV4Auth
+from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 
-from .connections import host_header
+from .connections import exchange
+from .errors import refuse_damaged, tables_in
+from .http1 import Answer
+from .signing import Template, host_of, is_plain
 
 try:
     import orjson
@@ -44,9 +46,20 @@ else:
 
     from_json = orjson.loads
 
-_UNSIGNED = frozenset(SIGNED_HEADERS_BLACKLIST)
-_SPECIAL = frozenset({"authorization", "date", "host", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"})
-_ALGORITHM, _END = "AWS4-HMAC-SHA256", "aws4_request"
+EVENTS = (
+    "provide-client-params", "before-parameter-build", "before-call", "request-created", "choose-signer", "before-sign",
+    "before-send", "response-received", "before-parse", "needs-retry", "after-call", "after-call-error",
+)  # fmt: skip
+"""What boto3's own client tells of a request."""
+INERT = frozenset({
+    "MaxAttemptsSeeder.seed_max_attempts", "RequestSigner.handler", "RetryHandler.needs_retry",
+    "RetryQuotaChecker.release_retry_quota", "UserAgentString.rebuild_and_replace_user_agent_handler",
+    "_handle_request_validation_mode_member", "_set_auth_scheme_preference_signer", "add_query_compatibility_header",
+    "add_recursion_detection_header", "add_retry_headers", "block_endpoint_discovery_required_operations",
+    "generate_idempotent_uuid", "inject_api_version_header_if_needed", "refuse_damaged",
+    "set_operation_specific_signer",
+})  # fmt: skip
+"""The handlers of every client of botocore, and ours: they do nothing to our requests that is not done here, too."""
 
 
 def _base64(value: Any) -> str:
@@ -55,12 +68,12 @@ def _base64(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Destination:
-    """Where requests of an operation go: the address, headers, and what signing must know."""
+class _Route:
+    """Where requests of an operation go, in whose name they are signed, and what they have in common."""
 
     url: str
-    headers: Mapping[str, str]
-    context: Mapping[str, Any]
+    signing: Mapping[str, Any]
+    template: Template
 
 
 class LeanClient:
@@ -72,13 +85,12 @@ class LeanClient:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._events = client.meta.events
-        self._signer = copy.copy(client._request_signer)  # so does its signer
-        self._signer.get_auth_instance = with_day_key(client._request_signer.get_auth_instance)
-        self._endpoint = copy.copy(client._endpoint)  # the client keeps its own, with its own parser
-        self._endpoint._response_parser_factory = _parsers(client._endpoint._response_parser_factory)
+        self._session = client._endpoint.http_session
+        self._emitter = client.meta.events._emitter
         self._model = cache(self._find_model)
-        self._destinations: dict[str, _Destination] = {}
+        self._handlers: tuple[object, dict[str, list[Any]]] = (None, {})
+        self._routes: dict[tuple[str, ...], _Route | None] = {}
+        self._pools: dict[str, Any] = {}
 
     def _find_model(self, operation: str) -> Any:
         meta = self._client.meta
@@ -89,167 +101,111 @@ class LeanClient:
 
         Raises what the client's method of that name raises, except for a request that the model would refuse.
         """
-        model, client = self._model(operation), self._client
+        if not self._is_heard(operation):
+            body = to_json(request)
+            route = self._route(operation, request, body)
+            if route and (auth := self._auth(route)):
+                answer = exchange(self._pool(route.url), route.template.request(auth, body), route.url)
+                return self._read(operation, answer)
+        own: dict[str, Any] = getattr(self._client, operation)(**request)
+        return own
+
+    def _is_heard(self, operation: str) -> bool:
+        """Whether somebody handles events of this operation.
+
+        botocore begins another `_lookup_cache` when a handler comes or goes. Where moto is imported, each client has a
+        handler of its, which is `enabled` while moto stands in for AWS.
+        """
+        registered, handlers = self._handlers
+        if registered is not self._emitter._lookup_cache:
+            registered, handlers = self._handlers = self._emitter._lookup_cache, {}
+        if operation not in handlers:
+            handlers[operation] = self._find_handlers(self._model(operation).name)
+        return any(getattr(handler, "enabled", True) for handler in handlers[operation])
+
+    def _find_handlers(self, name: str) -> list[Any]:
+        found = [each for event in EVENTS for each in self._emitter._handlers.prefix_search(f"{event}.dynamodb.{name}")]
+        return [handler for handler in found if not _is_inert(handler)]
+
+    def _route(self, operation: str, request: Mapping[str, Any], body: bytes) -> _Route | None:
+        """The lean way of a request; None if there is none.
+
+        botocore's rules look at the operation, and of its parameters only at ARNs of tables. Asking them for each
+        request takes longer than reading the answer for a whole group.
+        """
+        arns = sorted({name for name in tables_in(request) if name.startswith("arn:")}) if b'"arn:' in body else ()
+        key = (operation, *arns)
+        if key not in self._routes:
+            self._routes[key] = self._find_route(self._model(operation), request)
+        return self._routes[key]
+
+    def _find_route(self, model: Any, request: Mapping[str, Any]) -> _Route | None:
+        meta, of_service = self._client.meta, model.service_model.metadata
         context = {
-            "client_region": client.meta.region_name,
-            "client_config": client.meta.config,
+            "client_region": meta.region_name,
+            "client_config": meta.config,
             "auth_type": model.resolved_auth_type,
         }
-        params = client._emit_api_params(api_params=request, operation_model=model, context=context)
-        http, answer = self._exchange(model, params, context)
-        self._events.emit(
-            f"after-call.dynamodb.{model.name}", http_response=http, parsed=answer, model=model, context=context
+        url, headers, _ = self._client._resolve_endpoint_ruleset(model, request, context)
+        host, signing = host_of(url), self._signing(model.name, url, context)
+        is_own = (
+            headers or not host or not signing or not is_plain(f"{signing['region_name']}{signing['signing_name']}")
         )
-        if http.status_code >= 300:
-            raise client.exceptions.from_code(answer.get("Error", {}).get("Code"))(answer, model.name)
-        return answer
-
-    def _exchange(self, model: Any, params: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """The response, and what it says."""
-        body = to_json(params)
-        destination = self._destination(model, params, context, body)
-        context.update((name, copy.copy(value)) for name, value in destination.context.items())
-        call = {
-            "method": "POST",
-            "url": f"{destination.url.rstrip('/')}/",
-            "headers": {
-                "X-Amz-Target": f"{model.service_model.metadata['targetPrefix']}.{model.name}",
-                "Content-Type": f"application/x-amz-json-{model.service_model.metadata['jsonVersion']}",
-                "User-Agent": self._client.meta.config.user_agent,
-                **destination.headers,
-            },
-            "body": body,
-        }
-        _, answered = self._events.emit_until_response(
-            f"before-call.dynamodb.{model.name}", model=model, params=call, request_signer=self._signer, context=context
+        if is_own or self._session._proxy_config.proxy_url_for(url):
+            return None
+        template = Template(
+            host=host,
+            target=f"{of_service['targetPrefix']}.{model.name}",
+            content_type=f"application/x-amz-json-{of_service['jsonVersion']}",
+            user_agent=meta.config.user_agent,
         )
-        return answered or self._send(model, call, context)
+        return _Route(f"{url.rstrip('/')}/", signing, template)
 
-    def _destination(self, model: Any, params: Any, context: dict[str, Any], body: bytes) -> _Destination:
-        """Where an operation goes, and what botocore's rules add to the context for it.
-
-        The rules look at the operation, and of its parameters only at ARNs. Asking them for each request takes longer
-        than reading the answer for a whole group.
-        """
-        if "signing" in context or b'"arn:' in body:
-            return self._find_destination(model, params, context)
-        if model.name not in self._destinations:
-            self._destinations[model.name] = self._find_destination(model, params, context)
-        return self._destinations[model.name]
-
-    def _find_destination(self, model: Any, params: Any, context: dict[str, Any]) -> _Destination:
-        learned = dict(context)
-        url, headers, properties = self._client._resolve_endpoint_ruleset(model, params, learned)
-        learned["endpoint_properties"] = properties
-        added = {name: value for name, value in learned.items() if context.get(name) is not value}
-        return _Destination(url, headers, added)
-
-    def _send(self, model: Any, call: Mapping[str, Any], context: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        request = AWSRequest(call["method"], call["url"], call["headers"], call["body"])
+    def _signing(self, operation: str, url: str, context: dict[str, Any]) -> dict[str, Any]:
+        """What botocore's signer asks of who signs; empty if nobody does."""
+        asked: dict[str, Any] = {}
+        signer = copy.copy(self._client._request_signer)
+        signer.get_auth_instance = lambda **given: asked.update(given) or SimpleNamespace(add_auth=lambda request: None)
+        request = AWSRequest("POST", url)
         request.context = context
-        self._signer.sign(model.name, request)
-        answered: tuple[Any, dict[str, Any]]
-        answered, failure = self._endpoint._get_response(self._endpoint.prepare_request(request), model, context)
-        if failure:
-            raise failure
-        return answered
+        signer.sign(operation, request)
+        return asked
+
+    def _auth(self, route: _Route) -> Any:
+        """botocore's signature of now, with credentials that are valid; None for any but a plain Version 4."""
+        auth = self._client._request_signer.get_auth_instance(**route.signing)
+        keys = auth.credentials if type(auth) is SigV4Auth else None
+        return auth if keys and is_plain(f"{keys.access_key}{keys.token or ''}{route.signing['region_name']}") else None
+
+    def _pool(self, url: str) -> Any:
+        pool = self._pools.get(url)
+        if pool is None or pool.pool is None:  # somebody has closed it
+            pool = self._session._get_connection_manager(url).connection_from_url(url)
+            self._session._setup_ssl_cert(pool, url, self._session._verify)
+            self._pools[url] = pool
+        return pool
+
+    def _read(self, operation: str, answer: Answer) -> dict[str, Any]:
+        if answer.status == 200 and answer.headers.get("x-amz-crc32") == str(zlib.crc32(answer.body)):
+            found: dict[str, Any] = from_json(answer.body)
+            found["ResponseMetadata"] = {"HTTPStatusCode": 200, "HTTPHeaders": answer.headers}
+            return found
+        return self._judged(self._model(operation), answer)
+
+    def _judged(self, model: Any, answer: Answer) -> dict[str, Any]:
+        """What botocore reads in an answer. Raises its errors."""
+        endpoint, exceptions = self._client._endpoint, self._client.exceptions
+        context = {"operation_name": model.name}
+        response = {"status_code": answer.status, "headers": answer.headers, "body": answer.body, "context": context}
+        refuse_damaged(response)
+        parser = endpoint._response_parser_factory.create_parser("json")
+        parsed: dict[str, Any] = parser.parse(response, model.output_shape)
+        if answer.status < 300:
+            return parsed
+        endpoint._add_modeled_error_fields(response, parsed, model, parser)
+        raise exceptions.from_code(parsed.get("Error", {}).get("Code"))(parsed, model.name)
 
 
-def _parsers(factory: Any) -> Any:
-    """In the place of botocore's factory of parsers."""
-
-    @cache
-    def create_parser(protocol: str) -> Any:
-        return SimpleNamespace(parse=partial(_parse, factory.create_parser(protocol)))
-
-    return SimpleNamespace(create_parser=create_parser)
-
-
-def _parse(parser: Any, response: Mapping[str, Any], shape: Any) -> dict[str, Any]:
-    """Read an answer with the right checksum as JSON, and leave all others to botocore's parser."""
-    body, checksum = response["body"], response["headers"].get("x-amz-crc32")
-    if response["status_code"] != 200 or checksum != str(zlib.crc32(body)):
-        parsed: dict[str, Any] = parser.parse(response, shape)
-        return parsed
-    answer: dict[str, Any] = from_json(body)
-    answer["ResponseMetadata"] = {"HTTPStatusCode": 200, "HTTPHeaders": response["headers"]}
-    return answer
-
-
-class DayKeyAuth:
-    """Signs as botocore's `auth` does, by AWS Signature Version 4, with the key of a day kept.
-
-    Four of the five keyed hashes of a signature make the same key all day; botocore makes them for each request, and
-    reads each header by the parser for e-mails several times. That takes a fifth of the time of a small request.
-    The algorithm: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
-    """
-
-    def __init__(self, auth: Any) -> None:
-        self._auth = auth
-
-    def add_auth(self, request: Any) -> None:
-        """Sign a request of botocore's. Raises NoCredentialsError."""
-        headers = _plain_headers(request) if self._auth.credentials else None
-        if headers is None:
-            self._auth.add_auth(request)
-            return
-        stamp = request.context["timestamp"] = time.strftime(SIGV4_TIMESTAMP, time.gmtime())
-        added = {"X-Amz-Date": stamp}
-        if token := self._auth.credentials.token:
-            added["X-Amz-Security-Token"] = token
-        signed = headers | {name.lower(): value for name, value in added.items()}
-        added["Authorization"] = self._authorization(stamp, signed, request.data)
-        for name, value in added.items():
-            request.headers[name] = value
-
-    def _authorization(self, stamp: str, headers: Mapping[str, str], body: bytes) -> str:
-        auth, names = self._auth, sorted(headers)
-        lines = "".join(f"{name}:{' '.join(headers[name].split())}\n" for name in names)
-        canonical = f"POST\n/\n\n{lines}\n{';'.join(names)}\n{sha256(body).hexdigest()}"
-        scope = (stamp[:8], auth._region_name, auth._service_name, _END)
-        signed = "\n".join((_ALGORITHM, stamp, "/".join(scope), sha256(canonical.encode()).hexdigest()))
-        signature = hmac.digest(_key(auth.credentials.secret_key, scope), signed.encode(), "sha256").hex()
-        credential = "/".join((auth.credentials.access_key, *scope))
-        return f"{_ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={signature}"
-
-
-def with_day_key(get_auth: Callable[..., Any]) -> Callable[..., Any]:
-    """In the place of a signer's `get_auth_instance`: the same, but for botocore's own Signature Version 4."""
-
-    def get(**given: Any) -> Any:
-        auth = get_auth(**given)
-        return DayKeyAuth(auth) if type(auth) is SigV4Auth else auth
-
-    return get
-
-
-def _plain_headers(request: Any) -> dict[str, str] | None:
-    """The headers to sign, in lower case; None if an event's handler made the request a special one."""
-    pairs = [(name.lower(), value) for name, value in request.headers.items()]
-    headers, context, host = dict(pairs), request.context, _host(request.url)
-    plain = (
-        len(headers) == len(pairs)
-        and _SPECIAL.isdisjoint(headers)
-        and all(isinstance(value, str) for value in headers.values())
-        and (request.method, request.params, type(request.data)) == ("POST", {}, bytes)
-        and context.get("payload_signing_enabled", True)
-        and "checksum" not in context
-        and host
-    )
-    return {"host": host} | {name: value for name, value in pairs if name not in _UNSIGNED} if plain else None
-
-
-@lru_cache(64)
-def _host(url: str) -> str:
-    """The Host of a request to this address; empty if it has another path than "/", or a query."""
-    parts = urlsplit(url)
-    return host_header(parts.scheme, parts.hostname or "", parts.port) if (parts.path, parts.query) == ("/", "") else ""
-
-
-@lru_cache(16)
-def _key(secret: str, scope: tuple[str, ...]) -> bytes:
-    """The key of a day, a Region and a service."""
-    key = f"AWS4{secret}".encode()
-    for part in scope:
-        key = hmac.digest(key, part.encode(), "sha256")
-    return key
+def _is_inert(handler: Any) -> bool:
+    module, name = getattr(handler, "__module__", "") or "", getattr(handler, "__qualname__", "")
+    return module.startswith(("botocore.", __package__)) and name in INERT

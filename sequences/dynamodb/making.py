@@ -10,7 +10,6 @@ import logging
 import math
 import threading
 import time
-import zlib
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ..metrics import metrics
 from ..metrics.instruments import CLIENTS
 from . import foreign
 from .configuration import ClientOptions
-from .errors import translate_errors
+from .errors import refuse_damaged, translate_errors
 from .limits import mark_sent
 
 if TYPE_CHECKING:
@@ -36,14 +35,18 @@ UNFIT = (
 )
 GLANCE_SECONDS = 0.25  # how often a waiting caller looks whether the client is made
 PARTS = (
-    "_emit_api_params",
-    "_endpoint._get_response",
+    "_endpoint._add_modeled_error_fields",
     "_endpoint._response_parser_factory.create_parser",
-    "_endpoint.prepare_request",
+    "_endpoint.http_session._get_connection_manager",
+    "_endpoint.http_session._proxy_config.proxy_url_for",
+    "_endpoint.http_session._setup_ssl_cert",
+    "_endpoint.http_session._verify",
     "_request_signer.get_auth_instance",
     "_request_signer.sign",
     "_resolve_endpoint_ruleset",
     "exceptions.from_code",
+    "meta.events._emitter._handlers.prefix_search",
+    "meta.events._emitter._lookup_cache",
     "meta.service_model.operation_model",
 )
 """What the lean way takes of a client, beside `connections`, and no release of botocore promises to keep."""
@@ -61,7 +64,7 @@ def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
     if lacks:
         return partial(_send_unseen, client), lacks
     try:
-        from .connections import LEAN_POOLS, POOLS  # not above: a name that it imports may be gone
+        from .connections import POOLS  # not above: a name that it imports may be gone
 
         pools = client._endpoint.http_session._pool_classes_by_scheme
     except _MISSING as error:
@@ -77,7 +80,6 @@ def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
         send = LeanClient(client).call
     except _MISSING as error:
         return partial(_send, client), f"{error}"
-    pools.update(LEAN_POOLS)
     return send, ""
 
 
@@ -182,23 +184,5 @@ def _make_client(options: ClientOptions) -> DynamoDBClient:
         user_agent=f"sequences Boto3/{foreign.boto3.__version__}",  # otherwise botocore builds one for each request
     )
     client = options.session().client("dynamodb", config=config, endpoint_url=options.endpoint)
-    client.meta.events.register("before-parse.dynamodb", _verify_body)
+    client.meta.events.register("before-parse.dynamodb", refuse_damaged)
     return client
-
-
-def _verify_body(response_dict: Mapping[str, Any], **_: object) -> None:
-    """Refuse an answer with a damaged body, before botocore reads it.
-
-    botocore takes a body that is not JSON for an empty answer, does not count its bytes, and checks the checksum only
-    in its legacy retry mode.
-    """
-    body, expected = response_dict["body"], response_dict["headers"].get("x-amz-crc32")
-    if expected and expected != str(zlib.crc32(body)):
-        raise foreign.botocore.exceptions.ChecksumError(
-            checksum_type="crc32", expected_checksum=expected, actual_checksum="another"
-        )
-    length, status = response_dict["headers"].get("content-length", ""), response_dict["status_code"]
-    if length.isdecimal() and int(length) != len(body) and status not in (204, 304):  # which have no body
-        raise foreign.botocore.exceptions.ResponseStreamingError(error=f"{len(body)} bytes of {length}")
-    if status < 300 and not (status == 200 and body.startswith(b"{") and body.rstrip().endswith(b"}")):
-        raise foreign.botocore.exceptions.ResponseStreamingError(error=f"HTTP {status} without a whole JSON object")

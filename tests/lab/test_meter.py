@@ -6,6 +6,8 @@ import pytest
 
 from project.lab import recipes
 from project.lab.meter import Meter, Usage
+from sequences import dynamodb, put_next
+from sequences.exceptions import WriteCancelled
 from tests.lab.conftest import Table
 
 
@@ -67,3 +69,18 @@ def test_sums() -> None:
     """The usage of several processes adds up figure by figure."""
     one = Usage(requests=1, write_requests=2, refused_writes=5, write_units=3.5, read_units=4)
     assert one + one == Usage(requests=2, write_requests=4, refused_writes=10, write_units=7, read_units=8)
+
+
+def test_ours(configured: str, scope: str) -> None:
+    """What our client sends is counted as recipes are: units that are reported, and one KB for a refused write."""
+    meter = Meter()
+    put_next("sort-key", {}, scope=scope)
+    dynamodb.wrap_sending(meter.counting)
+    put_next("sort-key", {}, scope=scope)
+    assert meter.usage == Usage(requests=1, write_requests=1, write_units=1)
+    item = {"pk": {"S": f"{scope} elsewhere"}, "sk": {"N": "1"}}
+    request = {"TableName": dynamodb.table_name("sequence_items"), "Item": item}
+    with pytest.raises(WriteCancelled):
+        dynamodb.call("put_item", {**request, "ConditionExpression": "attribute_exists(pk)"})
+    assert meter.usage == Usage(requests=2, write_requests=2, refused_writes=1, write_units=2)
+    dynamodb.reset()

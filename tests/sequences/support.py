@@ -29,6 +29,7 @@ from weakref import WeakSet
 
 import botocore.exceptions
 import pytest
+from botocore.client import BaseClient
 from django.core.management import call_command
 from django.test import override_settings
 from django.utils.module_loading import import_string
@@ -275,6 +276,12 @@ def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
     finally:
         for event, handler in handlers.items():
             events.unregister(event, handler)
+
+
+def asked_of_boto3() -> AbstractContextManager[Any]:
+    """Count the requests along botocore's model."""
+    along: Any = vars(BaseClient)["_make_api_call"]
+    return mock.patch.object(BaseClient, "_make_api_call", autospec=True, side_effect=along)
 
 
 def on_dynamodb_local() -> bool:

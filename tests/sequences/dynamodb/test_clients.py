@@ -19,6 +19,7 @@ from sequences.ops.audit import audit
 from sequences.ops.checks import check_sequences
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
+from tests.sequences.support import asked_of_boto3
 
 COUNTER = {"STRATEGY": "sequences.strategies.atomic.AtomicCounter"}
 ROLE = "arn:aws:iam::123456789012:role/numbers"
@@ -154,13 +155,11 @@ class TestOptions:
 
     @pytest.mark.parametrize(("entry", "seen"), [({}, 0), ({"LEAN": False}, 1)])
     def test_which_way_requests_go(self, endpoint: str, settings: Settings, entry: dict[str, Any], seen: int) -> None:
-        """Requests go the lean way, without the event `request-created`, unless LEAN is False."""
+        """Requests go the lean way, not along botocore's model, unless LEAN is False."""
         settings.SEQUENCES_CLIENTS = {"default": entry}
-        requests: list[object] = []
-        events = dynamodb.shared_client().meta.events
-        events.register("request-created", lambda **_: requests.append(1))
-        dynamodb.call("list_tables", {})
-        assert len(requests) == seen
+        with asked_of_boto3() as asked:
+            dynamodb.call("list_tables", {})
+        assert asked.call_count == seen
 
     def test_a_profile(self, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The credentials and the Region of a profile are used."""

@@ -1,4 +1,4 @@
-"""One request and its answer over an open connection: what is sent, and how each kind of answer is read."""
+"""One answer over an open connection: how each kind of answer is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 from urllib3.exceptions import ProtocolError
 
-from sequences.dynamodb.http1 import MOST_HEADERS, Answer, request_text, take_answer
+from sequences.dynamodb.http1 import MOST_HEADERS, Answer, take_answer
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Amz-Crc32:  7 \r\n\r\nhello"
 IN_CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
@@ -49,10 +49,6 @@ class TestReading:
         """The status, the headers in lower case and the body, in however many parts they come."""
         parts = [PLAIN[at : at + size] for at in range(0, len(PLAIN), size)]
         assert read(*parts) == Answer(200, {"content-length": "5", "x-amz-crc32": "7"}, b"hello", reusable=True)
-
-    def test_the_body_is_a_stream_for_botocore(self) -> None:
-        """botocore reads the body by `stream`."""
-        assert b"".join(read(PLAIN).stream()) == b"hello"
 
     @pytest.mark.parametrize(
         "answer",
@@ -110,18 +106,3 @@ class TestReading:
     def test_a_first_answer_that_is_none(self) -> None:
         """An interim answer (100 Continue) is skipped, as http.client does."""
         assert read(b"HTTP/1.1 100 Continue\r\n\r\n" + PLAIN).body == b"hello"
-
-
-class TestRequest:
-    def test_its_text(self) -> None:
-        """The request line, the host, no compression, the headers as given, an empty line, and the body."""
-        text = request_text("POST", "/", "localhost:8000", {"X-Amz-Target": "a", "Authorization": b"b"}, b"{}")
-        assert text == (
-            b"POST / HTTP/1.1\r\nHost: localhost:8000\r\nAccept-Encoding: identity\r\n"
-            b"X-Amz-Target: a\r\nAuthorization: b\r\n\r\n{}"
-        )
-
-    @pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "a\r"])
-    def test_a_line_break_in_a_header(self, value: str) -> None:
-        """A header with a line break is not sent, as it would begin another header."""
-        assert request_text("POST", "/", "localhost", {"A": value}, b"") is None

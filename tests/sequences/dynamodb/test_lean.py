@@ -5,20 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
 
 import pytest
-from botocore.credentials import RefreshableCredentials
+from botocore.auth import SigV4Auth
+from botocore.credentials import Credentials, ReadOnlyCredentials, RefreshableCredentials
 from pytest_django import Settings
 
 from project.proof.faults.proxy import free_port
 from sequences import dynamodb
-from sequences.dynamodb import marshal, unmarshal
+from sequences.dynamodb import lean, marshal, unmarshal
+from sequences.dynamodb.connections import exchange
 from sequences.exceptions import NotWritten, SequenceError, WriteCancelled
-from tests.sequences.support import handled
+from tests.sequences.dynamodb.test_signing import headers_of
+from tests.sequences.support import asked_of_boto3, handled
 
 ITEM: Mapping[str, Any] = {
     "text": 'Größe 10\u2033 \U0001f525 "quoted" \\ \n',
@@ -35,6 +38,11 @@ ITEM: Mapping[str, Any] = {
 
 
 CLIENTS = ("lean", "boto3")
+KEYS = ReadOnlyCredentials("key", "secret", None)
+
+
+class Own(SigV4Auth):
+    """An application's own signature."""
 
 
 @contextmanager
@@ -44,6 +52,19 @@ def by(client: str, settings: Settings) -> Iterator[None]:
     dynamodb.reset()
     yield
     dynamodb.reset()
+
+
+@contextmanager
+def sent() -> Iterator[list[dict[str, str]]]:
+    """Note the headers of each lean request."""
+    headers: list[dict[str, str]] = []
+
+    def note(pool: Any, request: bytes, url: str) -> Any:
+        headers.append(headers_of(request))
+        return exchange(pool, request, url)
+
+    with mock.patch.object(lean, "exchange", note):
+        yield headers
 
 
 def put(key: str) -> dict[str, Any]:
@@ -112,18 +133,26 @@ def test_an_engine_that_is_away(settings: Settings, monkeypatch: pytest.MonkeyPa
 
 
 def test_events(configured: str, scope: str, settings: Settings) -> None:
-    """Handlers of a client's events are called in the same order by both clients."""
-    names = ("provide-client-params", "before-parameter-build", "before-call", "before-send", "before-parse",
-             "response-received", "after-call")  # fmt: skip
+    """Handlers of a client's events are called as long as they are registered, by both clients alike."""
     seen: dict[str, list[str]] = {client: [] for client in CLIENTS}
     for client, events in seen.items():
 
         def note(event_name: str, events: list[str] = events, **_: object) -> None:
             events.append(event_name)
 
-        with by(client, settings), handled({f"{name}.dynamodb.PutItem": note for name in names}):
-            dynamodb.call("put_item", put(scope))
-    assert seen["lean"] == seen["boto3"] == [f"{name}.dynamodb.PutItem" for name in names]
+        with by(client, settings):
+            for event in lean.EVENTS:
+                dynamodb.call("put_item", put(scope))
+                with handled({f"{event}.dynamodb.PutItem": note}):
+                    dynamodb.call("put_item", put(scope))
+    assert seen["lean"] == seen["boto3"] == [f"{event}.dynamodb.PutItem" for event in lean.EVENTS[:-1]]
+
+
+def test_handlers_of_other_operations(configured: str, scope: str, settings: Settings) -> None:
+    """Requests of which nobody handles an event go the lean way."""
+    with by("lean", settings), handled({"before-send.dynamodb.GetItem": lambda **_: None}), sent() as headers:
+        dynamodb.call("put_item", put(scope))
+    assert len(headers) == 1
 
 
 def test_what_a_handler_answers(configured: str, scope: str, settings: Settings) -> None:
@@ -146,23 +175,21 @@ def test_credentials_are_refreshed(configured: str, scope: str, settings: Settin
         expiry = datetime.now(UTC) + timedelta(hours=1)
         return {"access_key": next(names), "secret_key": "s", "token": "session", "expiry_time": expiry.isoformat()}
 
-    sent: list[Any] = []
-    with by("lean", settings):
+    with by("lean", settings), sent() as headers:
         credentials = RefreshableCredentials.create_from_metadata(refresh(), refresh, "a role")
         dynamodb.shared_client()._request_signer._credentials = credentials  # type: ignore[attr-defined]
-        with handled({"before-send.dynamodb": lambda request, **_: sent.append(request.headers)}):
-            dynamodb.call("put_item", put(scope))
-            credentials._expiry_time = datetime.now(UTC)  # type: ignore[attr-defined]
-            dynamodb.call("put_item", put(scope))
-    keys = [headers["Authorization"].decode().partition("Credential=")[2].partition("/")[0] for headers in sent]
+        dynamodb.call("put_item", put(scope))
+        credentials._expiry_time = datetime.now(UTC)  # type: ignore[attr-defined]
+        dynamodb.call("put_item", put(scope))
+    keys = [each["authorization"].partition("Credential=")[2].partition("/")[0] for each in headers]
     assert keys == ["first", "second"]
-    assert sent[1]["X-Amz-Security-Token"] == b"session"
+    assert headers[1]["x-amz-security-token"] == "session"
 
 
 def test_where_requests_go(configured: str, scope: str, settings: Settings) -> None:
-    """botocore's rules are asked once for an operation, and each time for a table that is named by its ARN."""
+    """botocore's rules are asked once for an operation, and once for each table that is named by its ARN."""
     asked: list[str] = []
-    arn = "arn:aws:dynamodb:us-east-1:111122223333:table/elsewhere"
+    arns = [f"arn:aws:dynamodb:us-east-1:111122223333:table/{name}" for name in ("here", "there")]
     with (
         by("lean", settings),
         handled({"before-endpoint-resolution.dynamodb": lambda model, **_: asked.append(model.name)}),
@@ -170,31 +197,62 @@ def test_where_requests_go(configured: str, scope: str, settings: Settings) -> N
         for _ in range(2):
             dynamodb.call("put_item", put(scope))
         assert asked == ["PutItem"]
-        for _ in range(2):
-            outcome("get_item", {"TableName": arn, "Key": {}})
+        for table in (*arns, *arns):
+            outcome("get_item", {"TableName": table, "Key": {"pk": {"S": "arn:"}}})
         assert asked == ["PutItem", "GetItem", "GetItem"]
-        outcome("get_item", {"TableName": "not_an_arn", "Key": {}})
-        outcome("get_item", {"TableName": "not_an_arn", "Key": {}})
+        for table in ("not_an_arn", "nor_this"):
+            outcome("get_item", {"TableName": table, "Key": {"pk": {"S": "arn:"}}})
         assert asked == ["PutItem", "GetItem", "GetItem", "GetItem"]
+
+
+def elsewhere(client: Any, **changes: Any) -> AbstractContextManager[Any]:
+    """Have botocore's rules answer differently."""
+    endpoint = client._ruleset_resolver.construct_endpoint
+    changed = mock.Mock(side_effect=lambda **given: endpoint(**given)._replace(**changes))
+    return mock.patch.object(client._ruleset_resolver, "construct_endpoint", changed)
 
 
 @pytest.mark.needs_engine
 def test_what_signing_knows_of_the_destination(configured: str, scope: str, settings: Settings) -> None:
-    """What the rules say for signing reaches the signer in every request, in an object of its own."""
-    contexts: list[Any] = []
+    """What the rules say for signing reaches the signature."""
     properties = {"authSchemes": [{"name": "sigv4", "signingName": "dynamodb", "signingRegion": "eu-west-3"}]}
-    with by("lean", settings), handled({"before-send.dynamodb": lambda request, **_: contexts.append(request.context)}):
+    with by("lean", settings), sent() as headers, elsewhere(dynamodb.shared_client(), properties=properties):
+        dynamodb.call("put_item", put(scope))
+    assert "/eu-west-3/dynamodb/" in headers[0]["authorization"]
+
+
+@pytest.mark.needs_engine
+@pytest.mark.parametrize("special", ["proxy", "path", "header", "token", "signature", "Region"])
+def test_what_is_special(
+    configured: str, scope: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, special: str
+) -> None:
+    """A request that is not plain goes through boto3's own client, which knows what to do."""
+    with by("lean", settings), sent() as headers, ExitStack() as stack:
         client: Any = dynamodb.shared_client()
-        endpoint = client._ruleset_resolver.construct_endpoint
+        if special == "proxy":
+            proxies = client._endpoint.http_session._proxy_config
+            monkeypatch.setattr(proxies, "_proxies", {"http": client.meta.endpoint_url})
+        elif special == "path":
+            stack.enter_context(elsewhere(client, url=f"{client.meta.endpoint_url}/path"))
+        elif special == "header":
+            stack.enter_context(elsewhere(client, headers={"X-A": ["b"]}))
+        elif special == "token":
+            client._request_signer._credentials = Credentials("key", "secret", "a token of  words")
+        elif special == "signature":
+            client._request_signer.get_auth_instance = mock.Mock(side_effect=lambda **_: Own(KEYS, "dynamodb", "r"))
+        else:
+            client._request_signer._region_name = "a Region"
+        with suppress(SequenceError), asked_of_boto3() as asked:
+            dynamodb.call("put_item", put(scope))
+    assert (len(headers), asked.call_count) == (0, 1)
 
-        def elsewhere(**given: Any) -> Any:
-            return endpoint(**given)._replace(properties=properties)
 
-        with mock.patch.object(client._ruleset_resolver, "construct_endpoint", elsewhere):
-            for _ in range(2):
-                dynamodb.call("put_item", put(scope))
-    assert [context["signing"]["region"] for context in contexts] == ["eu-west-3"] * 2
-    assert contexts[0]["signing"] is not contexts[1]["signing"]
+def test_a_pool_that_somebody_closed(configured: str, scope: str, settings: Settings) -> None:
+    """The next request has connections of a new one."""
+    with by("lean", settings):
+        for _ in range(2):
+            dynamodb.call("put_item", put(scope))
+            dynamodb.shared_client().close()
 
 
 def test_the_clients_own_methods(configured: str, settings: Settings) -> None:
@@ -214,6 +272,4 @@ assert lean.from_json is __import__("json").loads
 print(lean.to_json({"a": {"B": b"bytes"}, "b": ["\u00e4", 1, None, True]}).decode())
 """
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
-    assert dynamodb.lean.from_json(printed) == dynamodb.lean.from_json(
-        dynamodb.lean.to_json({"a": {"B": b"bytes"}, "b": ["ä", 1, None, True]})
-    )
+    assert lean.from_json(printed) == lean.from_json(lean.to_json({"a": {"B": b"bytes"}, "b": ["ä", 1, None, True]}))

@@ -10,7 +10,8 @@ import pytest
 from botocore.exceptions import ChecksumError, ResponseStreamingError
 
 from sequences.dynamodb.configuration import ClientOptions
-from sequences.dynamodb.making import Making, _verify_body
+from sequences.dynamodb.errors import refuse_damaged
+from sequences.dynamodb.making import Making
 
 WHOLE = b'{"Item": {}}\n'
 
@@ -18,7 +19,7 @@ WHOLE = b'{"Item": {}}\n'
 def verify(status: int, body: bytes, **headers: str) -> None:
     """Judge an answer with these headers, whose names are written with "_"."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    _verify_body({"status_code": status, "body": body, "headers": named})
+    refuse_damaged({"status_code": status, "body": body, "headers": named})
 
 
 class TestBody:

@@ -16,7 +16,7 @@ from sequences.dynamodb.lean import LeanClient
 from sequences.dynamodb.making import PARTS, way_of
 from sequences.exceptions import OutcomeUnknown
 from sequences.metrics import metrics
-from tests.sequences.support import handled
+from tests.sequences.support import asked_of_boto3
 
 POOLS_PART = "_endpoint.http_session._pool_classes_by_scheme"
 WARNING = "does not fit botocore"
@@ -66,12 +66,11 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def asked_by_boto3() -> int:
-    """How many of two requests go boto3's own way: the lean one does not emit this event."""
-    seen: list[object] = []
-    with handled({"request-created.dynamodb": lambda **_: seen.append(1)}):
+    """How many of two requests go boto3's own way."""
+    with asked_of_boto3() as seen:
         for _ in range(2):
             dynamodb.call("list_tables", {})
-    return len(seen)
+    return int(seen.call_count)
 
 
 def test_nothing_is_missing(caplog: pytest.LogCaptureFixture, scope: str) -> None:
@@ -115,7 +114,7 @@ def test_another_meaning(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, scope: str
 ) -> None:
     """What means something else in a release is seen at the first request, before anything is sent, and so they do."""
-    monkeypatch.setattr(LeanClient, "_exchange", mock.Mock(side_effect=error))
+    monkeypatch.setattr(LeanClient, "_find_route", mock.Mock(side_effect=error))
     assert numbers(scope) == [1, 2]
     assert asked_by_boto3() == 2
     assert [str(error) in warning for warning in warnings(caplog)] == [True]
