@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
 from sequences.dynamodb import used_units
 from sequences.dynamodb.lean import to_json
 
@@ -74,8 +72,8 @@ class Meter:
             answer: Mapping[str, Any] | None = None
             try:
                 answer = found = send(operation, request)
-            except ClientError as error:
-                answer = error.response
+            except Exception as error:
+                answer = getattr(error, "response", None)  # of boto3's ClientError
                 raise
             finally:
                 self._count(operation.title().replace("_", ""), request, answer)
