@@ -6,6 +6,9 @@ from typing import Any
 from project import environment
 from sequences.logs import JSONFormatter
 
+# No line says these. To look them up takes a third of the time of a line (`Optimization` in the howto of logging).
+logging.logMultiprocessing = logging.logProcesses = logging.logThreads = False
+
 ACCESS = ["method", "path", "status", "bytes", "user"]
 """The fields of the access log, beside the milliseconds."""
 

@@ -101,18 +101,21 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "tickets.accounts.middleware.Limits",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "tickets.middleware.Unchanged",
+    # From here to its end, what programs do not need.
+    "tickets.middleware.Bypass",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Pages are for signed-in people only; views that are not say so themselves.
     "tickets.accounts.middleware.SignInFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "tickets.middleware.Unchanged",
     "tickets.middleware.ErrorPages",
     "tickets.middleware.InPlace",
+    "tickets.middleware.bypass_end",
 ]
 ROOT_URLCONF = "project.urls"
 WSGI_APPLICATION = "project.wsgi.application"

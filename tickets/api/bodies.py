@@ -74,6 +74,13 @@ class JSONRenderer(renderers.JSONRenderer):
 class Negotiation(negotiation.DefaultContentNegotiation):
     """The REST framework's. Who accepts problems alone, or says nothing, gets JSON: errors are problems anyhow."""
 
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        """How to answer. Nearly everybody asks for the first way, or for none."""
+        accepted = request.META.get("HTTP_ACCEPT", "*/*")
+        if accepted in ("*/*", renderers[0].media_type) and "format" not in request.META["QUERY_STRING"]:
+            return renderers[0], renderers[0].media_type
+        return super().select_renderer(request, renderers, format_suffix)
+
     def get_accept_list(self, request: Request) -> list[str]:
         """The media types that the caller accepts. A quality of 0 refuses one."""
         sent = [one for one in super().get_accept_list(request) if one.partition(";")[0] not in ("", PROBLEM)]
