@@ -143,7 +143,7 @@ def list_tickets(
     key = validators.project_key(project)
     name = f"{store.places.renames.partition(key)} {order} {where!r}"  # a cursor stays good when the project is renamed
     at, newest_first = position_of(cursor, name), order is Order.NEWEST
-    attributes = store.tickets.WHOLE if whole or where.text else store.tickets.SUMMARY
+    attributes = None if whole or where.text else store.tickets.SUMMARY
     found = store.lists.find_tickets(
         key, at, limit, attributes=attributes, newest_first=newest_first, where=where, look_at=look_at
     )

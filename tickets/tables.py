@@ -82,16 +82,19 @@ class Rows:
         return rows
 
     def query(
-        self, partition: str, attributes: Sequence[str], *, at: Position | None, limit: int, newest_first: bool
+        self, partition: str, attributes: Sequence[str] | None, *, at: Position | None, limit: int, newest_first: bool
     ) -> Slice:
-        """Rows at a position, from number 1; at the beginning without one. One query, of at most 1 MB."""
+        """Rows at a position, from number 1; at the beginning without one. One query, of at most 1 MB.
+
+        They have these attributes, or all of them; DynamoDB takes the same units, and longer to pick some.
+        """
         found, goes_on = self.look(partition, attributes, at=at, limit=limit, newest_first=newest_first)
         return slice_of(found, at, found[-1]["sk"] if goes_on else None, newest_first=newest_first)
 
     def search(
         self,
         partition: str,
-        attributes: Sequence[str],
+        attributes: Sequence[str] | None,
         *,
         at: Position | None,
         limit: int,
@@ -124,7 +127,7 @@ class Rows:
         return slice_of(kept, at, place.number if place else None, newest_first=newest_first)
 
     def look(
-        self, partition: str, attributes: Sequence[str], *, at: Position | None, limit: int, newest_first: bool
+        self, partition: str, attributes: Sequence[str] | None, *, at: Position | None, limit: int, newest_first: bool
     ) -> tuple[tuple[Row, ...], bool]:
         """Up to `limit` rows in the direction of the reading, and whether there are more.
 

@@ -203,7 +203,7 @@ def _remedied(error: Exception) -> str:
 
 def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:
     """Turn attribute values into Python values. Whole numbers become `int`, others `Decimal`."""
-    return {name: from_wire(value) for name, value in wire.items()}
+    return {name: value["S"] if "S" in value else from_wire(value) for name, value in wire.items()}  # most are texts
 
 
 def item_size(wire: Mapping[str, Any]) -> int:

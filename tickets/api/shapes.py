@@ -21,9 +21,9 @@ T = TypeVar("T")
 Field = serializers.Field[Any, Any, Any, Any]
 
 
-def moment(at: datetime) -> str:
+def moment(at: datetime) -> datetime:
     """A moment as the API writes it: in UTC."""
-    return f"{(at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat().removesuffix('+00:00')}Z"
+    return at if at.tzinfo is UTC else at.astimezone(UTC)
 
 
 class Named(serializers.CharField):

@@ -59,13 +59,13 @@ def query_numbers(
     consistent: bool = True,
     above: int | None = None,
     after: Wire | None = None,
-    attributes: Sequence[str] = (),
+    attributes: Sequence[str] | None = (),
 ) -> dict[str, Any]:
-    """One page of an item collection in the order of its numbers, with its keys and the named attributes only.
+    """One page of an item collection in the order of its numbers, with its keys and the named attributes; None: all.
 
     It has only numbers greater than `above`, and continues after the key `after`.
     """
-    aliases = _numbered((schema.partition_name, schema.sort_name, *attributes))
+    aliases = _numbered((schema.partition_name, schema.sort_name, *(attributes or ())))
     request: dict[str, Any] = {
         "TableName": schema.table,
         "KeyConditionExpression": "#partition = :partition",
@@ -85,6 +85,8 @@ def query_numbers(
     elif above is not None:
         values[":above"] = schema.sort_value(above)
         request["KeyConditionExpression"] += f" AND {sort} > :above"
+    if attributes is None:
+        request = whole_items(request)
     return {**request, "ExclusiveStartKey": after} if after else request
 
 
