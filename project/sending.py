@@ -44,6 +44,7 @@ class Answer(WSGITask):  # type: ignore[misc] # waitress has no types
 
     _body: Iterable[bytes] | None = None
     _parts: Iterator[bytes] = iter(())
+    wrote_header: bool
 
     def get_environment(self) -> dict[str, Any]:
         """What the site reads, and how the body of its answer is kept between two parts."""
@@ -58,8 +59,13 @@ class Answer(WSGITask):  # type: ignore[misc] # waitress has no types
                 self.write(part)
 
     def write(self, data: bytes) -> None:
-        """Write a part. Raises Paused if the client has enough to read."""
+        """Write a part, the first one with the headers at once. Raises Paused if the client has enough to read."""
+        if self.complete and not self.wrote_header:
+            self.channel.first = self.build_response_header()
+            self.wrote_header = True
         super().write(data)
+        if self.channel.first:  # nothing else was to be written
+            self.channel.write_soon(b"")
         if data and self.channel.total_outbufs_len > ENOUGH:
             raise Paused
 
@@ -89,6 +95,7 @@ class SendingConnection(HTTPChannel):  # type: ignore[misc]
     """A connection, as far as it sends answers."""
 
     paused = False  # an answer waits for the client to read more
+    first = b""  # what goes before the next part
     _answer: Answer | None = None  # which goes on
     _sent, _since = 0, 0.0  # bytes since a moment
 
@@ -117,6 +124,8 @@ class SendingConnection(HTTPChannel):  # type: ignore[misc]
         if not self.total_outbufs_len:
             self.last_activity = self._since = time.time()
             self._sent = 0
+        if self.first:
+            data, self.first = self.first + data, b""
         written: int = super().write_soon(data)
         return written
 

@@ -17,6 +17,7 @@ from django.utils.functional import LazyObject
 from django_htmx.http import HttpResponseLocation
 
 from tickets import addresses
+from tickets.api.authentication import token_in
 from tickets.error_pages import error_page
 from tickets.exceptions import TicketMoved
 from tickets.headers import is_page
@@ -109,7 +110,7 @@ def _printable(text: str) -> str:
 
 
 class Bypass:
-    """Leads requests of REST without a cookie past what only sessions and pages need, up to `bypass_end`."""
+    """Leads requests of REST with a token, and no cookie, past what only sessions and pages need, to `bypass_end`."""
 
     past: ClassVar[GetResponse]
 
@@ -119,7 +120,7 @@ class Bypass:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Pass the request on. Without a session nobody is signed in yet."""
-        if "HTTP_COOKIE" in request.META or not request.path.startswith("/api/"):
+        if request.META.get("HTTP_COOKIE") or not request.path.startswith("/api/") or token_in(request) is None:
             return self.get_response(request)
         request.user = AnonymousUser()
         return self.end(request)

@@ -171,6 +171,8 @@ def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _to_stored(value: Any) -> Any:
     match value:
+        case str() | int():  # as most are
+            return value
         case date():  # and datetime
             return value.isoformat()
         case tuple():

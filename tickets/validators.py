@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cache
 from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
@@ -20,6 +21,14 @@ from tickets.exceptions import InvalidInput, ProjectNotFound, WrongPart
 from tickets.types import PROJECT_KEY, Opening, ProjectKey, Role, Status
 
 Schema = dict[str, Any]
+
+
+VISIBLE = re.compile(f"{SEEN[:-1]}{TAGS}]")
+
+
+@cache
+def _one_of(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{characters}]")
 
 
 class Validator(Protocol):
@@ -81,13 +90,13 @@ class Text:
         text = value.replace("\r\n", "\n")
         if len(text) > self.most:
             raise ValidationError(f"At most {self.most:,} characters, these are {len(text):,}.")
-        if bad := re.search(f"[{self.refused}{SURROGATES}]", text):
+        if bad := _one_of(self.refused + SURROGATES).search(text):
             raise ValidationError(f"The character {named(bad[0])} cannot be used here. Remove it.")
         if not text.strip(" \t\n\r"):
             if self.least:
                 raise ValidationError("This must not be empty.")
             return ""
-        if not re.search(f"{SEEN[:-1]}{TAGS}]", text):
+        if not VISIBLE.search(text):
             raise ValidationError("Nothing can be seen of this text. Write something that can.")
         return text.strip()
 

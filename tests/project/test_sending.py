@@ -4,12 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import project.sending
 import project.worker
-from project.sending import ENOUGH
+from project.sending import ENOUGH, SendingConnection
 from project.turns import Turns
 from tests.project.test_worker import CLOSE, GET, Running, read, read_until
 from tests.sequences.support import wait_until
@@ -43,7 +44,7 @@ def broken() -> Iterator[bytes]:
 
 
 class Library:
-    """A site that answers /book with a new book, /broken with one that breaks, and anything else in a word."""
+    """A site that answers /book with a new book, /broken with one that breaks, /nothing so, and / in a word."""
 
     def __init__(self) -> None:
         self.books: list[Book] = []
@@ -53,6 +54,9 @@ class Library:
         if path == "/":
             start_response("200 OK", [("Content-Length", "6")])
             return [b"served"]
+        if path == "/nothing":
+            start_response("204 No Content", [])
+            return []
         if path == "/broken":
             start_response("200 OK", [])
             return broken()
@@ -75,6 +79,19 @@ def running(library: Library, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runni
     running = Running(library)
     yield running
     assert running.stop()
+
+
+def test_one_piece(running: Running) -> None:
+    """The headers and the first part of an answer are sent at once."""
+    send = mock.patch.object(SendingConnection, "send", autospec=True, side_effect=SendingConnection.send)
+    with send as sent:
+        assert read(running.connect(CLOSE)).endswith(b"served")
+    assert sent.call_count == 1
+
+
+def test_without_a_body(running: Running) -> None:
+    """An answer that has headers alone is sent, too."""
+    assert read(running.connect(CLOSE.replace(b"/", b"/nothing", 1))).startswith(b"HTTP/1.1 204 No Content\r\n")
 
 
 BOOK = GET.replace(b"/", b"/book", 1)

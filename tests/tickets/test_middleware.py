@@ -1,13 +1,15 @@
 """What every request passes through: its line in the log, HEAD, compression, 304, error pages, words for htmx."""
 
+import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from django.utils.functional import SimpleLazyObject
@@ -15,8 +17,9 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
 from tickets import selectors
+from tickets.accounts.services import make_token
 from tickets.middleware import AccessLog, Compression, ErrorPages, HeadWithoutBody, InPlace, Unchanged
-from tickets.types import Project
+from tickets.types import Project, Ticket
 
 LONG = "long " * 100
 
@@ -227,3 +230,54 @@ class TestInPlace:
         request.htmx = Htmx(current_url_abs_path=current)
         told: Any = InPlace(lambda _: answer)(request)
         assert {name: value for name, value in told.items() if name != "Content-Type"} == headers
+
+
+class TestBypass:
+    @pytest.fixture(params=["GET", "POST", "PATCH", "nowhere", "unknown"])
+    def ask(self, request: pytest.FixtureRequest, ann: User, ticket: Ticket) -> Callable[[Client], Any]:
+        """A request of a program with a token, or with none that is known."""
+        text = make_token(ann, name="tests", days=90)[1] if request.param != "unknown" else "another"
+        method, path, sent = {
+            "POST": ("POST", "/api/projects/ABC/tickets/", {"title": "x"}),
+            "PATCH": ("PATCH", "/api/tickets/ABC-1/", {"colour": "red"}),
+            "nowhere": ("GET", "/api/nowhere/", {}),
+        }.get(request.param, ("GET", "/api/tickets/ABC-1/", {}))
+        headers = {"Authorization": f"Bearer {text}"}
+        return lambda client: client.generic(method, path, json.dumps(sent), "application/json", headers=headers)
+
+    def test_the_answer_is_the_same(self, ask: Callable[[Client], Any]) -> None:
+        """It has the same status and the same headers with a cookie, which leads through all middleware."""
+        with_cookie = Client()
+        with_cookie.cookies["a"] = "b"
+        answers = [ask(client) for client in (Client(), with_cookie)]
+        shown = [{name: of_this(value) for name, value in answer.items()} for answer in answers]
+        assert shown[0] == shown[1]
+        assert answers[0].status_code == answers[1].status_code
+
+    def test_who_passes_by(self, ann: User, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A program with a token has no session; all others may have one."""
+        begun = list[str]()
+        begin = SessionMiddleware.process_request
+
+        def note(middleware: SessionMiddleware, request: HttpRequest) -> None:
+            begun.append(request.path)
+            begin(middleware, request)
+
+        monkeypatch.setattr(SessionMiddleware, "process_request", note)
+        token, path = {"Authorization": "Bearer a"}, "/api/tickets/ABC-1/"
+        for headers, wanted in ((token, path), (token, "/ABC-1/"), ({}, path), ({"Authorization": "Basic a"}, path)):
+            Client().get(wanted, headers=headers)
+        client = Client()
+        client.cookies["a"] = "b"
+        client.get(path, headers=token)
+        assert begun == ["/ABC-1/", path, path, path]
+
+    def test_a_page_below_the_api(self, db: None) -> None:
+        """Without a session it leads to the sign-in, whatever the token."""
+        answer = Client().get("/api/docs/", headers={"Authorization": "Bearer a"})
+        assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/api/docs/")
+
+
+def of_this(value: str) -> str:
+    """The value of a header without what names this request or this ticket."""
+    return re.sub(r"[0-9a-f]{32}|[0-9]+-[0-9a-f]{8}|ABC-[0-9]+", "one", value)

@@ -18,6 +18,7 @@ from django.core.signals import request_finished
 from django.db import transaction
 from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
+from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication
@@ -44,6 +45,12 @@ class KnownToken:
     until: float
 
 
+def token_in(request: Request | HttpRequest) -> str | None:
+    """The token that a request sends, whatever it is worth; None if it sends none."""
+    scheme, _, text = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")
+    return text.strip() if scheme.lower() in SCHEMES else None
+
+
 class TokenAuthentication(authentication.BaseAuthentication):
     """`Authorization: Bearer ...`, or `Token ...`. Only tokens that open the API are remembered, by their digests."""
 
@@ -60,14 +67,14 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
         Raises PermissionDenied for what is beyond the scope of the token, whatever the view is.
         """
-        scheme, _, text = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")
-        if scheme.lower() not in SCHEMES:
+        text = token_in(request)
+        if text is None:
             return None
         known = TokenAuthentication.known
-        digest = digest_of(text.strip())
+        digest = digest_of(text)
         found = known.get(digest)
         if found is None or found.until <= monotonic():
-            found = self._look_up(request, text.strip())
+            found = self._look_up(request, text)
             if len(known) >= MOST_TOKENS:
                 known.clear()
             known[digest] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change

@@ -118,7 +118,7 @@ class MemberList(ProjectView):
     def get(self, request: Request, key: str) -> Response:
         """All members, by name. A project has at most 1,000."""
         asked(request, NoQuery)
-        return Response({"results": [MemberSerializer(member).data for member in members.list_members(key)]})
+        return Response({"results": [MemberSerializer.shown(member) for member in members.list_members(key)]})
 
 
 class MemberDetail(ProjectView):
@@ -129,7 +129,7 @@ class MemberDetail(ProjectView):
     @extend_schema(responses=MemberSerializer)
     def get(self, request: Request, key: str, user: str) -> Response:
         """The member."""
-        return Response(MemberSerializer(members.get_member(key, user)).data)
+        return Response(MemberSerializer.shown(members.get_member(key, user)))
 
     @extend_schema(request=MemberRole, responses={200: MemberSerializer, 201: MemberSerializer})
     def put(self, request: Request, key: str, user: str) -> Response:
@@ -139,7 +139,7 @@ class MemberDetail(ProjectView):
         more.
         """
         member, is_new = members.set_member(key, user, **sent(request, MemberRole), by=author(request))
-        return Response(MemberSerializer(member).data, status=201 if is_new else 200)
+        return Response(MemberSerializer.shown(member), status=201 if is_new else 200)
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, key: str, user: str) -> Response:
@@ -153,4 +153,4 @@ class MemberDetail(ProjectView):
 
 def project_response(project: Project, **options: Any) -> Response:
     """The answer with a project and its ETag."""
-    return tagged(ProjectSerializer(project).data, project.version, **options)
+    return tagged(ProjectSerializer.shown(project), project.version, **options)

@@ -5,7 +5,6 @@ sent twice, is refused. Otherwise a misspelt filter would seem to hold.
 """
 
 from collections.abc import Collection
-from functools import cache
 from typing import Any, ClassVar
 
 from django.http import QueryDict
@@ -111,9 +110,9 @@ def page_of(serializer: type[serializers.Serializer[Any]], **more: serializers.F
     return inline_serializer(f"{serializer.__name__.removesuffix('Serializer')}Page", fields)
 
 
-def sent(request: Request, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The body of a request, checked by a serializer."""
-    return dict(_checker(serializer).run_validation(request.data))
+def sent(request: Request, shape: type[Shape[Any]]) -> dict[str, Any]:
+    """The body of a request, checked."""
+    return shape.checked(request.data)
 
 
 def key_of(request: Request) -> str | None:
@@ -128,19 +127,13 @@ def author(request: Request) -> str:
 
 def asked(request: Request, query: type[Query] = PageQuery) -> dict[str, Any]:
     """The parameters of a request's address, checked."""
-    return dict(_checker(query).run_validation(request.query_params))
+    return query.checked(request.query_params)
 
 
-@cache
-def _checker(shape: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
-    """A serializer that checks what all requests send, as it keeps nothing of them."""
-    return shape()
-
-
-def page_response(request: Request, page: Page[Any], serializer: type[serializers.Serializer[Any]]) -> Response:
+def page_response(request: Request, page: Page[Any], shape: type[Shape[Any]]) -> Response:
     """A page as JSON, with the addresses of the pages beside it, in its body and in the header `Link`.
 
     `next` is null on the last page, `prev` on the first.
     """
-    content = serializer(page.results, many=True).data
+    content = [shape.shown(thing) for thing in page.results]
     return linked_page(request, content, next=page.next_cursor, prev=page.previous_cursor)

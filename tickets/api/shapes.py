@@ -64,6 +64,16 @@ class Shape(serializers.Serializer[T]):
     def fields(self) -> BindingDict:
         return _fields(type(self))
 
+    @classmethod
+    def shown(cls, thing: T) -> dict[str, Any]:
+        """A thing as the API writes it."""
+        return _one(cls).to_representation(thing)
+
+    @classmethod
+    def checked(cls, sent: Any) -> dict[str, Any]:
+        """The values of what was sent. Raises ValidationError."""
+        return dict(_one(cls).run_validation(sent))
+
     def to_representation(self, thing: T) -> dict[str, Any]:
         """The attributes of a thing, by the names of the fields."""
         reading, writing, optional = _ways(type(self))
@@ -74,6 +84,12 @@ class Shape(serializers.Serializer[T]):
             elif name in optional:
                 del shown[name]
         return shown
+
+
+@cache
+def _one(shape: type[Shape[Any]]) -> Shape[Any]:
+    """The one that serves all requests, as it keeps nothing of them."""
+    return shape()
 
 
 @cache

@@ -79,7 +79,7 @@ def stored_response(request: Request, stored: TicketStored, **options: Any) -> R
 
 def ticket_response(ticket: Ticket, **options: Any) -> Response:
     """The answer with a ticket and its ETag."""
-    return tagged(shapes.TicketSerializer(ticket).data, ticket.version, **options)
+    return tagged(shapes.TicketSerializer.shown(ticket), ticket.version, **options)
 
 
 class TicketList(ProjectView):
@@ -175,7 +175,7 @@ def result(filed: TicketStored | TicketsError | SequenceError, request: Request)
     if isinstance(filed, TicketStored):
         filed = checks.out_of_sight(request.user, filed) or filed
     if isinstance(filed, TicketStored):
-        return {"status": 201, "ticket": shapes.TicketSerializer(filed.ticket).data, "replayed": filed.replayed}
+        return {"status": 201, "ticket": shapes.TicketSerializer.shown(filed.ticket), "replayed": filed.replayed}
     problem = as_problem(filed, request)
     return {"status": problem["status"], "problem": problem}
 

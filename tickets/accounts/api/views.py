@@ -87,7 +87,7 @@ class TokenList(APIView):
         user = by_password(request, signed_in(request).get_username(), content.pop("password"))
         token, text = services.make_token(user, **content)
         headers = {"Location": reverse("api:token_detail", [token.pk], request=request), **TOLD_ONCE}
-        return Response({**shapes.ApiTokenSerializer(token).data, "token": text}, status=201, headers=headers)
+        return Response({**shapes.ApiTokenSerializer.shown(token), "token": text}, status=201, headers=headers)
 
 
 class TokenDetail(APIView):
@@ -98,7 +98,7 @@ class TokenDetail(APIView):
     @extend_schema(responses=shapes.ApiTokenSerializer)
     def get(self, request: Request, number: int) -> Response:
         """The token without its secret."""
-        return Response(shapes.ApiTokenSerializer(selectors.get_token(signed_in(request), number)).data)
+        return Response(shapes.ApiTokenSerializer.shown(selectors.get_token(signed_in(request), number)))
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, number: int) -> Response:

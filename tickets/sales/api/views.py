@@ -44,7 +44,7 @@ class OrderDetail(APIView):
     def get(self, request: Request, number: int | str) -> Response:
         """The order, and how far its invoice is."""
         order = selectors.get_order(selectors.order_number(number))
-        return tagged(shapes.OrderSerializer(order).data, order.version)
+        return tagged(shapes.OrderSerializer.shown(order), order.version)
 
 
 class OrderInvoice(APIView):
@@ -96,7 +96,7 @@ class CompanyList(APIView):
         """
         made = companies.create_company(**sent(request, shapes.NewCompany), by=author(request))
         invoices = f"{reverse('api:invoice_list', request=request)}?company={made.value.key}"
-        return Response(shapes.CompanySerializer(made.value).data, status=201, headers=_headers(made, invoices))
+        return Response(shapes.CompanySerializer.shown(made.value), status=201, headers=_headers(made, invoices))
 
 
 class InvoiceList(APIView):
@@ -109,7 +109,7 @@ class InvoiceList(APIView):
         """One page of a year's invoices, newest first, and which of the numbers that it passed have no invoice."""
         page = selectors.list_invoices(**asked(request, shapes.YearQuery))
         response = page_response(request, page, shapes.InvoiceSerializer)
-        response.data["numbers"] = shapes.NumbersSerializer(page).data
+        response.data["numbers"] = shapes.NumbersSerializer.shown(page)
         return response
 
 
@@ -121,7 +121,7 @@ class InvoiceDetail(APIView):
     @extend_schema(responses=shapes.InvoiceSerializer)
     def get(self, request: Request, text: str) -> Response:
         """The invoice, by its text in any spelling that people use. A wrong check digit is refused."""
-        return Response(shapes.InvoiceSerializer(selectors.get_invoice(text)).data)
+        return Response(shapes.InvoiceSerializer.shown(selectors.get_invoice(text)))
 
 
 class InvoiceVoid(APIView):
@@ -142,13 +142,13 @@ class InvoiceVoid(APIView):
 def order_response(request: Request, made: Stored[Any]) -> Response:
     """An order with its address, and whether it was stored before."""
     location = reverse("api:order", [made.value.number], request=request)
-    return Response(shapes.OrderSerializer(made.value).data, status=201, headers=_headers(made, location))
+    return Response(shapes.OrderSerializer.shown(made.value), status=201, headers=_headers(made, location))
 
 
 def invoice_response(request: Request, made: Stored[Any], *, status: int) -> Response:
     """An invoice with its address, and whether it was stored before."""
     location = reverse("api:invoice", [made.value.key.text], request=request)
-    return Response(shapes.InvoiceSerializer(made.value).data, status=status, headers=_headers(made, location))
+    return Response(shapes.InvoiceSerializer.shown(made.value), status=status, headers=_headers(made, location))
 
 
 def _headers(made: Stored[Any], location: str) -> dict[str, str]:

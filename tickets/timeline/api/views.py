@@ -99,4 +99,4 @@ class History(ProjectView):
 
 def comment_response(comment: Event, **options: Any) -> Response:
     """The answer with a comment and its ETag."""
-    return tagged(shapes.CommentSerializer(comment).data, comment.version, **options)
+    return tagged(shapes.CommentSerializer.shown(comment), comment.version, **options)
