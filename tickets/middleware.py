@@ -123,7 +123,20 @@ class Bypass:
         if request.META.get("HTTP_COOKIE") or not request.path.startswith("/api/") or token_in(request) is None:
             return self.get_response(request)
         request.user = AnonymousUser()
-        return self.end(request)
+        del request.htmx  # type: ignore[attr-defined] # which has the request
+        response = self.end(request)
+        _let_go(response)
+        return response
+
+
+def _let_go(response: HttpResponseBase) -> None:
+    """Break the circles of a view of REST: it has its request, its answer and its handler, which have the view.
+
+    Otherwise each answer stays until the garbage collector comes, which then takes as long as several requests.
+    """
+    if context := vars(response).pop("renderer_context", None):
+        context["request"].parser_context = None
+        vars(context["view"]).clear()
 
 
 def bypass_end(get_response: GetResponse) -> GetResponse:

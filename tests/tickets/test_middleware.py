@@ -1,15 +1,19 @@
 """What every request passes through: its line in the log, HEAD, compression, 304, error pages, words for htmx."""
 
+import gc
 import json
 import logging
 import re
+import weakref
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.handlers.wsgi import WSGIHandler
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from django.utils.functional import SimpleLazyObject
@@ -271,6 +275,20 @@ class TestBypass:
         client.cookies["a"] = "b"
         client.get(path, headers=token)
         assert begun == ["/ABC-1/", path, path, path]
+
+    @pytest.mark.parametrize("path", ["/api/tickets/ABC-1/", "/api/projects/ABC/tickets/"])
+    def test_nothing_is_left(self, ann: User, ticket: Ticket, path: str) -> None:
+        """An answer is freed when it is sent: it does not wait for the garbage collector."""
+        headers = {"Authorization": f"Bearer {make_token(ann, name='tests', days=90)[1]}"}
+        gc.disable()
+        try:
+            answer = WSGIHandler()(RequestFactory().get(path, headers=headers).META, Mock())
+            answer.close()
+            left = weakref.ref(answer)
+            del answer
+            assert left() is None
+        finally:
+            gc.enable()
 
     def test_a_page_below_the_api(self, db: None) -> None:
         """Without a session it leads to the sign-in, whatever the token."""
