@@ -12,11 +12,11 @@ from tickets.accounts.views import SignIn
 from tickets.error_pages import problems
 
 urlpatterns = [
+    path("api/", include("tickets.api.urls")),  # first, as Django tries one after the other
     path("admin/login/", limited(admin.site.login)),
     # Our page counts wrong passwords; the administration's does not.
     path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:password")),
     path("admin/", admin.site.urls),
-    path("api/", include("tickets.api.urls")),
     path("login/", limited(SignIn.as_view()), name="login"),
     path("numbers/", numbers, name="numbers"),
     path("logout/", login_not_required(LogoutView.as_view()), name="logout"),

@@ -6,9 +6,9 @@ LOGGING = {"filters": {"request_id": {"()": "sequences.rest.request_ids.RequestI
 
 import logging
 import re
-import uuid
 from collections.abc import Callable
 from contextvars import ContextVar
+from secrets import token_hex
 
 from django.http import HttpRequest, HttpResponse
 
@@ -31,7 +31,7 @@ class RequestIds:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         sent = request.headers.get(HEADER)
-        request_id = sent if sent and SANE.fullmatch(sent) else uuid.uuid4().hex
+        request_id = sent if sent and SANE.fullmatch(sent) else token_hex(16)
         request.request_id = request_id  # type: ignore[attr-defined] # for lines that are written after it is answered
         before = _current.set(request_id)
         try:

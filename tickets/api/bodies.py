@@ -1,6 +1,5 @@
 """How bodies are read and written: JSON in which each field stands once, also as a merge patch."""
 
-import codecs
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
@@ -28,8 +27,7 @@ class JSONParser(parsers.JSONParser):
         """The content of a body. Raises ParseError."""
         encoding = (parser_context or {}).get("encoding", settings.DEFAULT_CHARSET)
         try:
-            text = codecs.getreader(encoding)(stream)
-            return json.loads(text.read(), object_pairs_hook=_each_once)
+            return json.loads(stream.read().decode(encoding), object_pairs_hook=_each_once)
         except ValueError as error:
             raise ParseError(f"The body is not JSON: {error}") from error
 

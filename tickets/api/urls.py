@@ -12,6 +12,8 @@ from tickets.timeline.api import views as timeline
 app_name = "api"
 
 urlpatterns = [
+    path("projects/<project_key:key>/tickets/", tickets.TicketList.as_view(), name="ticket_list"),
+    path("tickets/<ticket_key:key>/", tickets.TicketDetail.as_view(), name="ticket"),
     path("auth/token/", accounts.SignIn.as_view(), name="token"),
     path("auth/tokens/", accounts.TokenList.as_view(), name="token_list"),
     path("auth/tokens/<int:number>/", accounts.TokenDetail.as_view(), name="token_detail"),
@@ -25,10 +27,8 @@ urlpatterns = [
     ),
     path("projects/<project_key:key>/members/", projects.MemberList.as_view(), name="member_list"),
     path("projects/<project_key:key>/members/<str:user>/", projects.MemberDetail.as_view(), name="member"),
-    path("projects/<project_key:key>/tickets/", tickets.TicketList.as_view(), name="ticket_list"),
     path("projects/<project_key:key>/tickets.csv", tickets.TicketExport.as_view(), name="ticket_export"),
     path("projects/<project_key:key>/tickets/bulk/", tickets.TicketBulk.as_view(), name="ticket_bulk"),
-    path("tickets/<ticket_key:key>/", tickets.TicketDetail.as_view(), name="ticket"),
     path("tickets/<ticket_key:key>/move/", tickets.TicketMoving.as_view(), name="ticket_move"),
     path("tickets/<ticket_key:key>/restore/", tickets.TicketRestore.as_view(), name="ticket_restore"),
     path("tickets/<ticket_key:key>/comments/", timeline.CommentList.as_view(), name="comment_list"),
