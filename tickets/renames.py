@@ -19,20 +19,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """The keys of the renamed projects of one table, and the time at which they are read again."""
+    """The keys of the renamed projects, and the time at which they are read again."""
 
-    table: str
     until: float
     partitions: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
 class Renames:
-    """The memory of a process. `read` gives the rows of the renamed projects, and `table` the name of their table."""
+    """The memory of a process. `read` gives the rows of the renamed projects."""
 
-    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]], table: Callable[[], str]) -> None:
+    def __init__(self, read: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
         self._read = read
-        self._table = table
         self._known: Known | None = None
 
     def key(self, partition: str) -> str:
@@ -71,11 +69,10 @@ class Renames:
         return self._remembered().partitions.get(key, key)
 
     def _remembered(self) -> Known:
-        known, table, now = self._known, self._table(), monotonic()
-        if known is None or known.table != table or known.until <= now:
+        known, now = self._known, monotonic()
+        if known is None or known.until <= now:
             rows = [*self._read()]  # each has a `partition`, the present `key` of its project, and all its `keys`
             known = self._known = Known(
-                table=table,
                 until=now + REMEMBERED_SECONDS,
                 partitions={key: row["partition"] for row in rows for key in row["keys"]},
                 keys={row["partition"]: row["key"] for row in rows},

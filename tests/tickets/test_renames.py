@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from sequences.exceptions import ScopeNotFound
@@ -419,14 +420,14 @@ class TestMemory:
 
     @pytest.fixture
     def memory(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        """A memory, what it has read (`reads`), its table, and its clock (`now`)."""
-        scene = SimpleNamespace(reads=0, table="tickets", now=100.0)
+        """A memory, what it has read (`reads`), and its clock (`now`)."""
+        scene = SimpleNamespace(reads=0, now=100.0)
 
         def read() -> list[dict[str, Any]]:
             scene.reads += 1
             return [{"partition": "OLD", "key": "XYZ", "keys": {"OLD", "ABC", "XYZ"}}]
 
-        scene.renames = renames.Renames(read, lambda: scene.table)
+        scene.renames = renames.Renames(read)
         monkeypatch.setattr("tickets.renames.monotonic", lambda: scene.now)
         return scene
 
@@ -438,15 +439,22 @@ class TestMemory:
         assert (known.key("OLD"), known.key("ABC"), memory.reads) == ("XYZ", "ABC", 1)
 
     def test_it_is_read_again(self, memory: Any) -> None:
-        """After thirty seconds, for another table, and when it is told to forget."""
-        for now, table, reads in ((100.0, "tickets", 1), (129.9, "tickets", 1), (130.0, "tickets", 2), (131.0, "x", 3)):
-            memory.now, memory.table = now, table
+        """After thirty seconds, and when it is told to forget."""
+        for now, reads in ((100.0, 1), (129.9, 1), (130.0, 2)):
+            memory.now = now
             memory.renames.key("ABC")
             assert memory.reads == reads
         memory.renames.forget()
-        assert memory.reads == 3
+        assert memory.reads == 2
         memory.renames.key("ABC")
-        assert memory.reads == 4
+        assert memory.reads == 3
+
+    def test_another_table(self, tables: str, settings: Settings) -> None:
+        """What is remembered of one table says nothing of another."""
+        store.places.renames.key("ABC")
+        assert store.places.renames._known
+        settings.TABLE_PREFIX = "another_"
+        assert store.places.renames._known is None
 
     @pytest.mark.parametrize("error", [ProjectNotFound("ABC"), ScopeNotFound("ABC")])
     def test_what_is_not_found_is_looked_for_again(self, memory: Any, error: Exception) -> None:
@@ -460,7 +468,7 @@ class TestMemory:
             raise error
 
         assert memory.renames.in_partition("ABC", lambda partition: partition) == "OLD"
-        memory.renames._known = renames.Known(table="tickets", until=1000.0)
+        memory.renames._known = renames.Known(until=1000.0)
         assert (memory.renames.in_partition("ABC", act), tried) == ("found", ["ABC", "OLD"])
         with pytest.raises(type(error)):
             memory.renames.in_partition("DEF", act)

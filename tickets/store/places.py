@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.core.signals import setting_changed
+
 from sequences.actions import Update
 from sequences.exceptions import WriteCancelled
-from sequences.storage import FIRST_VERSION, table_name
+from sequences.storage import FIRST_VERSION
 from tickets.renames import Renames
 from tickets.tables import Row, Rows
 from tickets.types import TicketKey
@@ -92,4 +94,12 @@ def _read_renames() -> Iterator[Row]:
             return
 
 
-renames = Renames(_read_renames, lambda: table_name(TABLE))
+renames = Renames(_read_renames)
+
+
+def _forget(*, setting: str, **_: Any) -> None:
+    if setting == "TABLE_PREFIX":  # another table
+        renames.forget()
+
+
+setting_changed.connect(_forget)
