@@ -3,7 +3,7 @@
 A call is one request. Nothing here retries: two layers of retries multiply, and a repeated addition skips a value. The
 callers retry (see `retries` and `leader`).
 
-    client --> making, silence, errors --> lean, or boto3's client --> connections --> http1
+    client --> making, silence, errors --> lean, or boto3's client --> signing, connections --> http1
 """
 
 from .client import (

@@ -148,10 +148,7 @@ class LeanClient:
         }
         url, headers, _ = self._client._resolve_endpoint_ruleset(model, request, context)
         host, signing = host_of(url), self._signing(model.name, url, context)
-        is_own = (
-            headers or not host or not signing or not is_plain(f"{signing['region_name']}{signing['signing_name']}")
-        )
-        if is_own or self._session._proxy_config.proxy_url_for(url):
+        if headers or not host or not signing or self._session._proxy_config.proxy_url_for(url):
             return None
         template = Template(
             host=host,

@@ -1131,6 +1131,7 @@ class TestVoid:
         assert [*stored("block", scope)] == [5]
         other.stop()
 
+    @pytest.mark.needs_engine  # moto counts fewer bytes as too many
     def test_an_item_without_room(self, scope: str) -> None:
         """An item that is too large for the signature is refused with what the engine says."""
         put_next("sort-key", {"text": "x" * 409_500}, scope=scope)
