@@ -50,7 +50,7 @@ EVENTS = (
     "provide-client-params", "before-parameter-build", "before-call", "request-created", "choose-signer", "before-sign",
     "before-send", "response-received", "before-parse", "needs-retry", "after-call", "after-call-error",
 )  # fmt: skip
-"""What boto3's own client tells of a request."""
+"""What boto3's own client says while it sends a request."""
 INERT = frozenset({
     "MaxAttemptsSeeder.seed_max_attempts", "RequestSigner.handler", "RetryHandler.needs_retry",
     "RetryQuotaChecker.release_retry_quota", "UserAgentString.rebuild_and_replace_user_agent_handler",
