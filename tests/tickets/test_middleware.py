@@ -20,7 +20,7 @@ from django.utils.functional import SimpleLazyObject
 from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
-from tickets import selectors
+from tickets import middleware, selectors
 from tickets.accounts.services import make_token
 from tickets.middleware import AccessLog, Compression, ErrorPages, HeadWithoutBody, InPlace, Unchanged
 from tickets.types import Project, Ticket
@@ -277,16 +277,24 @@ class TestBypass:
         assert begun == ["/ABC-1/", path, path, path]
 
     @pytest.mark.parametrize("path", ["/api/tickets/ABC-1/", "/api/projects/ABC/tickets/"])
-    def test_nothing_is_left(self, ann: User, ticket: Ticket, path: str) -> None:
-        """An answer is freed when it is sent: it does not wait for the garbage collector."""
+    def test_nothing_is_left(self, ann: User, ticket: Ticket, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A request and its answer are freed when it is sent: they do not wait for the garbage collector."""
+        left = list[weakref.ref[Any]]()
+        let_go = middleware._let_go
+
+        def note(response: Any) -> None:
+            asked = response.renderer_context["request"]
+            left.extend(map(weakref.ref, (response, asked, asked._request)))
+            let_go(response)
+
+        monkeypatch.setattr(middleware, "_let_go", note)
         headers = {"Authorization": f"Bearer {make_token(ann, name='tests', days=90)[1]}"}
         gc.disable()
         try:
             answer = WSGIHandler()(RequestFactory().get(path, headers=headers).META, Mock())
             answer.close()
-            left = weakref.ref(answer)
             del answer
-            assert left() is None
+            assert [each() for each in left] == [None] * 3
         finally:
             gc.enable()
 

@@ -18,7 +18,7 @@ from unittest import mock
 
 import botocore.httpsession
 import pytest
-from botocore.exceptions import EndpointConnectionError, ReadTimeoutError, SSLError
+from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError, SSLError
 from urllib3 import Timeout
 from urllib3.util.wait import wait_for_read
 
@@ -224,6 +224,12 @@ class TestPool:
             pool.urlopen("POST", "/", body=b"a", headers={}, timeout=5.0)
             self.ask(pool)
             assert pool.pool.get().timeout == 30
+
+    def test_nobody_answers(self) -> None:
+        """A server that cannot be reached in time is an error of connecting, too."""
+        slow = mock.patch("urllib3.util.connection.create_connection", side_effect=TimeoutError)
+        with POOLS["http"]("127.0.0.1", 9) as pool, slow, pytest.raises(ConnectTimeoutError, match="http://engine/"):
+            self.ask(pool)
 
     def test_nobody_listens(self) -> None:
         """A server that is away is an error of connecting: nothing was sent."""

@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from botocore import UNSIGNED
 from botocore.auth import SigV4Auth
 from botocore.credentials import Credentials, ReadOnlyCredentials, RefreshableCredentials
 from pytest_django import Settings
@@ -148,6 +149,18 @@ def test_events(configured: str, scope: str, settings: Settings) -> None:
     assert seen["lean"] == seen["boto3"] == [f"{event}.dynamodb.PutItem" for event in lean.EVENTS[:-1]]
 
 
+def test_a_handler_with_a_name_of_botocore(configured: str, scope: str, settings: Settings) -> None:
+    """A handler of the application's own is called, whatever its name."""
+    seen: list[object] = []
+
+    def add_retry_headers(**event: object) -> None:
+        seen.append(event)
+
+    with by("lean", settings), handled({"before-send.dynamodb": add_retry_headers}):
+        dynamodb.call("put_item", put(scope))
+    assert len(seen) == 1
+
+
 def test_handlers_of_other_operations(configured: str, scope: str, settings: Settings) -> None:
     """Requests of which nobody handles an event go the lean way."""
     with by("lean", settings), handled({"before-send.dynamodb.GetItem": lambda **_: None}), sent() as headers:
@@ -222,7 +235,7 @@ def test_what_signing_knows_of_the_destination(configured: str, scope: str, sett
 
 
 @pytest.mark.needs_engine
-@pytest.mark.parametrize("special", ["proxy", "path", "header", "token", "signature", "Region"])
+@pytest.mark.parametrize("special", ["proxy", "path", "header", "token", "signature", "unsigned", "Region"])
 def test_what_is_special(
     configured: str, scope: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, special: str
 ) -> None:
@@ -236,6 +249,8 @@ def test_what_is_special(
             stack.enter_context(elsewhere(client, url=f"{client.meta.endpoint_url}/path"))
         elif special == "header":
             stack.enter_context(elsewhere(client, headers={"X-A": ["b"]}))
+        elif special == "unsigned":
+            client._request_signer._choose_signer = lambda *_: UNSIGNED
         elif special == "token":
             client._request_signer._credentials = Credentials("key", "secret", "a token of  words")
         elif special == "signature":
@@ -247,12 +262,15 @@ def test_what_is_special(
     assert (len(headers), asked.call_count) == (0, 1)
 
 
-def test_a_pool_that_somebody_closed(configured: str, scope: str, settings: Settings) -> None:
+def test_a_pool_that_is_closed(configured: str, scope: str, settings: Settings) -> None:
     """The next request has connections of a new one."""
     with by("lean", settings):
+        made: Any = dynamodb.client._client("default").get()
         for _ in range(2):
             dynamodb.call("put_item", put(scope))
-            dynamodb.shared_client().close()
+            for pool in made.send.__self__._pools.values():
+                pool.close()
+            made.client._endpoint.http_session._manager.clear()
 
 
 def test_the_clients_own_methods(configured: str, settings: Settings) -> None:
