@@ -153,10 +153,11 @@ def test_a_handler_with_a_name_of_botocore(configured: str, scope: str, settings
     """A handler of the application's own is called, whatever its name."""
     seen: list[object] = []
 
-    def add_retry_headers(**event: object) -> None:
+    def note(**event: object) -> None:
         seen.append(event)
 
-    with by("lean", settings), handled({"before-send.dynamodb": add_retry_headers}):
+    note.__qualname__ = "add_retry_headers"
+    with by("lean", settings), handled({"before-send.dynamodb": note}):
         dynamodb.call("put_item", put(scope))
     assert len(seen) == 1
 
