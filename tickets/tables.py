@@ -86,7 +86,7 @@ class Rows:
     ) -> Slice:
         """Rows at a position, from number 1; at the beginning without one. One query, of at most 1 MB.
 
-        They have these attributes, or all of them; DynamoDB takes the same units, and longer to pick some.
+        They have these attributes; None: all, for the same units.
         """
         found, goes_on = self.look(partition, attributes, at=at, limit=limit, newest_first=newest_first)
         return slice_of(found, at, found[-1]["sk"] if goes_on else None, newest_first=newest_first)

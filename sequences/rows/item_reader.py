@@ -38,8 +38,8 @@ class ItemReader:
             row = send("get_item", expressions.read_item(schema.table, key)).get("Item")
         else:  # the item has brought its sort key
             (partition,) = key[schema.partition_name].values()
-            query = expressions.query_numbers(schema, partition, newest_first=False, limit=1)
-            row = next(iter(send("query", expressions.whole_items(query))["Items"]), None)
+            query = expressions.query_numbers(schema, partition, newest_first=False, limit=1, attributes=None)
+            row = next(iter(send("query", query)["Items"]), None)
         return None if row is None else self._stored(scope, value, dynamodb.unmarshal(row))
 
     def pages(self, scope: Scope, after: int | None, send: Send, *, newest_first: bool) -> Iterator[list[StoredItem]]:

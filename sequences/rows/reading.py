@@ -34,9 +34,14 @@ def pages(
     send = send or partial(read, client=schema.client)
     while True:
         request = expressions.query_numbers(
-            schema, partition, newest_first=newest_first, limit=limit, after=after, attributes=attributes
+            schema,
+            partition,
+            newest_first=newest_first,
+            limit=limit,
+            after=after,
+            attributes=None if whole else attributes,
         )
-        answer = send("query", expressions.whole_items(request) if whole else request)
+        answer = send("query", request)
         yield [unmarshal(item) for item in answer["Items"]]
         after = answer.get("LastEvaluatedKey")
         if not after:

@@ -51,5 +51,4 @@ from .reads import (
     read_rest,
     read_tables,
     scan_partitions,
-    whole_items,
 )

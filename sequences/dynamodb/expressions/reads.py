@@ -66,36 +66,32 @@ def query_numbers(
     It has only numbers greater than `above`, and continues after the key `after`.
     """
     aliases = _numbered((schema.partition_name, schema.sort_name, *(attributes or ())))
-    request: dict[str, Any] = {
+    condition, values = _above(schema, list(aliases)[1], above)
+    if attributes is None:
+        shown, aliases = {}, {alias: name for alias, name in aliases.items() if alias in condition}
+    else:
+        shown = {"ProjectionExpression": ", ".join(aliases)}
+    request = {
         "TableName": schema.table,
-        "KeyConditionExpression": "#partition = :partition",
-        "ProjectionExpression": ", ".join(aliases),
+        "KeyConditionExpression": f"#partition = :partition{condition}",
+        **shown,
         "ExpressionAttributeNames": {"#partition": schema.partition_name, **aliases},
-        "ExpressionAttributeValues": {":partition": {schema.partition_type: partition}},
+        "ExpressionAttributeValues": {":partition": {schema.partition_type: partition}, **values},
         "ScanIndexForward": not newest_first,
         "Limit": limit,
         "ConsistentRead": consistent,
         **REPORT_UNITS,
     }
-    sort, values = list(aliases)[1], request["ExpressionAttributeValues"]
-    if schema.numbered:
-        first, last = schema.numbered
-        values |= {":first": first if above is None else schema.sort_value(above + 1), ":last": last}
-        request["KeyConditionExpression"] += f" AND {sort} BETWEEN :first AND :last"
-    elif above is not None:
-        values[":above"] = schema.sort_value(above)
-        request["KeyConditionExpression"] += f" AND {sort} > :above"
-    if attributes is None:
-        request = whole_items(request)
     return {**request, "ExclusiveStartKey": after} if after else request
 
 
-def whole_items(query: Wire) -> dict[str, Any]:
-    """A query of numbers with all attributes of its items."""
-    used = query["KeyConditionExpression"].split()
-    names = {alias: name for alias, name in query["ExpressionAttributeNames"].items() if alias in used}
-    kept = {name: part for name, part in query.items() if name != "ProjectionExpression"}
-    return {**kept, "ExpressionAttributeNames": names}
+def _above(schema: KeySchema, sort: str, above: int | None) -> tuple[str, Wire]:
+    """The condition for the numbers of a collection that are greater than `above`, and its values."""
+    if schema.numbered:
+        first, last = schema.numbered
+        values = {":first": first if above is None else schema.sort_value(above + 1), ":last": last}
+        return f" AND {sort} BETWEEN :first AND :last", values
+    return ("", {}) if above is None else (f" AND {sort} > :above", {":above": schema.sort_value(above)})
 
 
 def scan_partitions(schema: KeySchema, *, after: Wire | None = None) -> dict[str, Any]:

@@ -33,9 +33,9 @@ REQUESTS = {
     "put_if_absent": expressions.put_if_absent(SCHEMA, {}),
     "put_marker": expressions.put_marker(SCHEMA, {}, now=5),
     "query of a prefix": expressions.query_numbers(PREFIXED, "p", newest_first=True, limit=1, above=7),
-    "query of whole items": expressions.whole_items(expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1)),
-    "query of whole items of a prefix": expressions.whole_items(
-        expressions.query_numbers(PREFIXED, "p", newest_first=True, limit=1)
+    "query of whole items": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, attributes=None),
+    "query of whole items of a prefix": expressions.query_numbers(
+        PREFIXED, "p", newest_first=True, limit=1, attributes=None
     ),
     "query of keys by a scan": expressions.scan_partitions(SCHEMA),
     "query above": expressions.query_numbers(SCHEMA, "p", newest_first=True, limit=1, above=0),

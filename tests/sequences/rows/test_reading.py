@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from sequences.dynamodb import marshal
-from sequences.dynamodb.expressions import KeySchema, beginning, query_numbers, read_many, read_rest, whole_items
+from sequences.dynamodb.expressions import KeySchema, beginning, query_numbers, read_many, read_rest
 from sequences.exceptions import NotWritten
 from sequences.rows import reading
 from sequences.rows.reading import pages, sorted_page, stored_tokens
@@ -74,7 +74,7 @@ class TestPages:
         """Without a way to send, each page is read by the client of its table; items may come whole."""
         read.return_value, after = self.LAST, marshal({"pk": "a", "sk": 9})
         assert [len(rows) for rows in pages(ITEMS, "a", 2, newest_first=True, whole=True, after=after)] == [1]
-        wanted = whole_items(query_numbers(ITEMS, "a", newest_first=True, limit=2, after=after))
+        wanted = query_numbers(ITEMS, "a", newest_first=True, limit=2, after=after, attributes=None)
         read.assert_called_once_with("query", wanted, client="other")
 
 
