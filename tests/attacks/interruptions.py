@@ -13,6 +13,7 @@ import queue
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -120,7 +121,7 @@ class Place:
     """Interrupts at the n-th point at which a handler may run. `reached` says whether there was such a point.
 
     Points in `files` count, and points in `threading` that they reach. A point counts once for each caller. Points in
-    botocore count only if `files` names them.
+    botocore count only if `files` names them. Points of a finalizer do not count: Python lets no exception out of it.
     """
 
     def __init__(self, number: int, interruption: Interruption, *, files: tuple[str, ...] = OURS) -> None:
@@ -152,7 +153,7 @@ class Place:
             return
         caller = frame.f_back
         way = (frame.f_code, frame.f_lasti, event, caller and caller.f_code, caller and caller.f_lasti)
-        if way not in self._passed:
+        if way not in self._passed and not _finalizes(frame):
             self._passed.add(way)
             if self.reached:
                 sys.setprofile(None)
@@ -162,6 +163,12 @@ class Place:
         while frame and frame.f_code.co_filename == threading.__file__:
             frame = frame.f_back
         return frame is not None and frame.f_code.co_filename.startswith(self._files)
+
+
+def _finalizes(frame: FrameType | None) -> bool:
+    while frame and frame.f_code.co_filename != weakref.__file__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
