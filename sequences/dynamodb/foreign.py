@@ -8,7 +8,6 @@ Modules that are loaded with a client import them at their top (`connections`, `
 classes of an `except` clause when something is raised, so that naming them there imports nothing before.
 """
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 __all__ = ["boto3", "botocore", "urllib3"]
@@ -38,7 +37,3 @@ else:
 
         globals().update(boto3=boto3, botocore=botocore, urllib3=urllib3)
         return globals()[name]
-
-
-if not find_spec("boto3"):  # said at once, and not by the first request
-    raise ModuleNotFoundError("sequences needs boto3: pip install boto3", name="boto3")

@@ -5,13 +5,13 @@ They read settings, import classes and look at the environment, and never use th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as CheckWarning
 
 from .. import dynamodb
@@ -31,8 +31,7 @@ NAMESAKE = "django-sequences"
 A_DAY, LONG = date(2026, 1, 1), 10**12
 
 
-@register(Tags.compatibility)
-def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_sequences() -> list[CheckMessage]:
     """Return one error (sequences.E001) for each sequence that cannot be used, with the remedy.
 
     sequences.E002 is about SEQUENCES_CLIENTS, sequences.E008 about SEQUENCES_PRICES, and sequences.E009 about
@@ -61,8 +60,7 @@ def check_sequences(app_configs: Sequence[Any] | None = None, **_: Any) -> list[
     return errors
 
 
-@register(Tags.compatibility)
-def check_keys(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_keys() -> list[CheckMessage]:
     """Return one error (sequences.E003) for each two sequences that store their items under the same keys.
 
     sequences.W003 warns of two sequences whose keys may be the same for different scopes.
@@ -109,8 +107,7 @@ def _is_nested(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-@register(Tags.compatibility)
-def check_tables(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_tables() -> list[CheckMessage]:
     """Return one error (sequences.E004) for each sequence that needs other keys of a table than one before it."""
     errors: list[CheckMessage] = []
     needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
@@ -126,8 +123,7 @@ def check_tables(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
     return errors
 
 
-@register(Tags.compatibility)
-def check_texts(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_texts() -> list[CheckMessage]:
     """Return one error (sequences.E007) for each FORMAT that gives the same text to two values, and name both.
 
     A sequence without FORMAT has the bare numbers for texts, whatever its scopes and periods are.
@@ -149,8 +145,7 @@ def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
     return Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
 
 
-@register(Tags.compatibility)
-def check_apart(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_apart() -> list[CheckMessage]:
     """Return one error (sequences.E010) for each two sequences that would write the same text on two documents.
 
     Not asked are those whose FORMAT has {scope}, which may differ, or no letter, as bare numbers say what they number
@@ -181,8 +176,7 @@ def _text_of_both(one: Strategy, other: Strategy) -> str | None:
     return None
 
 
-@register(Tags.compatibility)
-def check_client(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_client() -> list[CheckMessage]:
     """Return a warning (sequences.W005) if no client can be made here, for example for lack of a Region.
 
     No error, because a machine that only builds or tests may have no settings of AWS. Credentials that boto3 would ask
@@ -201,8 +195,7 @@ def check_client(app_configs: Sequence[Any] | None = None, **_: Any) -> list[Che
     return warnings
 
 
-@register(Tags.compatibility)
-def check_namesake(app_configs: Sequence[Any] | None = None, **_: Any) -> list[CheckMessage]:
+def check_namesake() -> list[CheckMessage]:
     """Return an error (sequences.E006) if django-sequences is installed: it has the same import name."""
     from importlib import metadata
 
@@ -213,6 +206,11 @@ def check_namesake(app_configs: Sequence[Any] | None = None, **_: Any) -> list[C
     said = f"{NAMESAKE} is installed too. Its import name is also `sequences`, so its files and ours are mixed."
     hint = f"pip uninstall {NAMESAKE} django-dynamodb-sequences, then install django-dynamodb-sequences again."
     return [Error(said, hint=hint, id="sequences.E006")]
+
+
+CHECKS: tuple[Callable[[], list[CheckMessage]], ...] = (
+    *(check_sequences, check_keys, check_tables, check_texts, check_apart, check_client, check_namesake),
+)
 
 
 def _place(schema: KeySchema) -> tuple[str, str]:
