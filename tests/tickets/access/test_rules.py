@@ -1,5 +1,6 @@
 """What people may do with tickets and projects beyond coming in: their own tickets, moves, the archive, permissions."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
@@ -13,9 +14,9 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from tests.people import allow
-from tickets import moves, project_services, selectors, services
+from tickets import moves, project_services, project_views, selectors, services
 from tickets.access.actions import NEEDED, Action, granted
-from tickets.access.members import remove_member, set_member
+from tickets.access.members import list_members, remove_member, set_member
 from tickets.exceptions import NotAllowed, TicketVoided
 from tickets.types import Access, Opening, Project, Role, TicketKey
 
@@ -336,6 +337,22 @@ class TestPages:
         refused = owner.post("/ABC/members/change/", {"user": "owner", "role": "reader"})
         assert refused.status_code == 409
         assert "only owner" in refused.content.decode()
+
+    def test_many_members_have_several_pages(
+        self, shared: Project, browser_of: Browser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each member is on one of the pages, by name, and each page leads to those beside it."""
+        monkeypatch.setattr(project_views, "MEMBERS_A_PAGE", 3)
+        listed, address = list[str](), "/ABC/members/"
+        while True:
+            page = browser_of("reader").get(address).content.decode()
+            listed += re.findall(r'<span class="name">(\w+)</span>', page)
+            assert ('rel="prev"' in page) == ("cursor" in address)
+            if not (following := re.search(r'rel="next" href="([^"]+)"', page)):
+                break
+            address = f"/ABC/members/{following[1]}"
+        assert listed == [member.user for member in list_members("ABC")]
+        assert address.endswith("?cursor=2")
 
     def test_buttons_go_with_roles(self, shared: Project, browser_of: Browser) -> None:
         """A reader is shown no way to file, change, move, void or choose members; an owner all of them."""
