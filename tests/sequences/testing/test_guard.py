@@ -20,6 +20,7 @@ from sequences.ops.tables import create_tables
 from sequences.testing import engine_at, moto_engine, sequence_tables
 from sequences.testing.callers import at_once
 from sequences.testing.plugin import NoEngineAskedFor, no_engine
+from tests.sequences.support import asked_of_boto3
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 SEQUENCES = {"orders": {"STRATEGY": "sequences.strategies.AtomicCounter"}}
@@ -172,6 +173,17 @@ def test_an_address_of_the_test_is_an_engine(live: str, monkeypatch: pytest.Monk
             take()
         monkeypatch.setenv(ENDPOINT, named)
         assert take() == 6
+
+
+def test_a_client_that_was_looked_at_stays_lean(live: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests send requests as the application does, also after they have looked at boto3's client."""
+    settings.SEQUENCES_CLIENTS, named = {}, os.environ[ENDPOINT]
+    with engine_at("http://127.0.0.1:9"), no_engine():
+        monkeypatch.setenv(ENDPOINT, named)
+        assert dynamodb.shared_client()
+        with asked_of_boto3() as asked:
+            assert take() == 6
+    assert asked.call_count == 0
 
 
 @pytest.mark.needs_engine
