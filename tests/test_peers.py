@@ -37,10 +37,12 @@ class TestFigures:
 
     def test_a_summary_has_medians_and_every_run(self) -> None:
         """Speeds and latencies are medians, faults are added up, and the runs are kept."""
-        found = [Run(per_second=rate, faults=1, p50_ms=rate / 10, p99_ms=rate / 5) for rate in (10, 50, 20)]
+        found = [
+            Run(per_second=rate, faults=1, p50_ms=rate / 10, p99_ms=rate / 5, cpu_ms=rate / 20) for rate in (10, 50, 20)
+        ]
         told = summary(found)
         assert [run["per_second"] for run in told.pop("runs")] == [10, 50, 20]
-        assert told == {"per_second": 20, "p50_ms": 2.0, "p99_ms": 4.0, "faults": 3}
+        assert told == {"per_second": 20, "p50_ms": 2.0, "p99_ms": 4.0, "cpu_ms": 1.0, "faults": 3}
 
     def test_a_percentile_is_one_of_the_values(self) -> None:
         """Of a hundred values in any order the median and the 99th percentile are found, of one value the value."""

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from sequences.storage import new_token
 from tickets import project_services, selectors, validators
@@ -101,8 +102,9 @@ def project_members(request: HttpRequest, key: ProjectKey) -> HttpResponse:
 @door(Action.MANAGE_MEMBERS, FORM)
 def project_member(request: HttpRequest, key: str) -> HttpResponse:
     """Give a person a role, or take it away. Who only opens the address comes to the members."""
+    here = reverse("tickets:project_members", args=[key], query=request.GET)  # the same page of them
     if request.method != "POST":
-        return redirect("tickets:project_members", key)
+        return redirect(here)
     form = MemberForm(request.POST)
     if form.is_valid():
         with form.refusals():
@@ -113,7 +115,7 @@ def project_member(request: HttpRequest, key: str) -> HttpResponse:
             else:
                 members.set_member(key, user, role=role, by=author(request))
                 messages.success(request, f"{user} is {role} now.")
-            return redirect("tickets:project_members", key)
+            return redirect(here)
     return _members_page(request, key, form)
 
 

@@ -13,12 +13,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run of one side. The latencies are 0 where only the speed is measured."""
+    """One run of one side. Latencies, and the CPU time of the web processes a request, are 0 if not measured."""
 
     per_second: float
     faults: int
     p50_ms: float = 0.0
     p99_ms: float = 0.0
+    cpu_ms: float = 0.0
 
 
 def in_turns(sides: Sequence[T], runs: int) -> Iterator[tuple[int, T]]:
@@ -30,7 +31,7 @@ def in_turns(sides: Sequence[T], runs: int) -> Iterator[tuple[int, T]]:
 
 def summary(runs: Sequence[Run]) -> dict[str, Any]:
     """The medians of one side, the sum of its faults, and its runs one by one."""
-    names = ("per_second", "p50_ms", "p99_ms")
+    names = ("per_second", "p50_ms", "p99_ms", "cpu_ms")
     medians = {name: statistics.median(getattr(run, name) for run in runs) for name in names}
     return {**medians, "faults": sum(run.faults for run in runs), "runs": [asdict(run) for run in runs]}
 

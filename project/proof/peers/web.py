@@ -2,12 +2,13 @@
 
 All have the same fields, tokens and gunicorn, and log a line for each ticket; limits are off. Ours stores tickets on
 the embedded engine with a file, each peer on a PostgreSQL of its own with its default settings. One peer is ordinary,
-the other tuned: `site.peer` says how.
+the other tuned: `site.peer` says how. CPU is the time of the web processes a request, without database and engine.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from project.paths import ROOT
+from project.proof.faults.incidents import children
 from project.proof.faults.proxy import free_port
 from project.proof.faults.stack import Stack, running_stack
 from project.proof.peers import load
@@ -120,7 +122,9 @@ class Site:
 
     def run(self, case: Case, scale: float = 1.0) -> Run:
         """Let the clients ask for everything once. Faults are failed requests, and missing or repeated numbers."""
+        began = self._cpu_seconds()
         result = carried_out(case.job(self.stack, scale))
+        took = self._cpu_seconds() - began
         if not result.bodies:
             raise BenchError(f"{self.name}: {case.text}: no request succeeded: {result.failures}")
         if result.failures:
@@ -132,7 +136,16 @@ class Site:
             faults=sum(result.failures.values()) + wrong,
             p50_ms=round(percentile(result.milliseconds, 0.5), 2),
             p99_ms=round(percentile(result.milliseconds, 0.99), 2),
+            cpu_ms=round(1000 * took / len(result.bodies), 2),
         )
+
+    def _cpu_seconds(self) -> float:
+        """The CPU time that the web processes have taken, as Linux counts it."""
+        ticks = 0
+        for worker in children(self.stack.web.pid):
+            fields = Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])  # user and system
+        return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def measure(runs: int, scale: float) -> list[dict[str, Any]]:
@@ -241,13 +254,13 @@ def as_table(cases: Sequence[dict[str, Any]]) -> str:
     lines = [
         "Tickets over HTTP, ours / Django with PostgreSQL and django-sequences / the same, tuned",
         "",
-        "| Case | Bar | Over the peer | Bar | Over the tuned peer | Requests/s | p50 ms | p99 ms | Faults |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| Case | Bar | Over the peer | Bar | Over the tuned peer | Requests/s | p50 ms | p99 ms | CPU ms | Faults |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for case in cases:
         figures = " | ".join(
             " / ".join(f"{case[site][figure]:,.{digits}f}" for site in ("ours", *SETTINGS))
-            for figure, digits in {"per_second": 0, "p50_ms": 1, "p99_ms": 1, "faults": 0}.items()
+            for figure, digits in {"per_second": 0, "p50_ms": 1, "p99_ms": 1, "cpu_ms": 2, "faults": 0}.items()
         )
         lines.append(
             f"| {case['case']} | {' | '.join(in_cells(case['over'][name]) for name in SETTINGS)} | {figures} |"

@@ -353,6 +353,10 @@ class TestPages:
             address = f"/ABC/members/{following[1]}"
         assert listed == [member.user for member in list_members("ABC")]
         assert address.endswith("?cursor=2")
+        changing = re.findall(r'action="([^"]+/change/[^"]*)"', browser_of("owner").get(address).content.decode())
+        assert {*changing} == {"/ABC/members/change/?cursor=2"}
+        answer = browser_of("owner").post(changing[0], {"user": "reporter", "role": "reader"})
+        assert answer["Location"] == address
 
     def test_buttons_go_with_roles(self, shared: Project, browser_of: Browser) -> None:
         """A reader is shown no way to file, change, move, void or choose members; an owner all of them."""
