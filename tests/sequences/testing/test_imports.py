@@ -140,10 +140,8 @@ def test_all_of_it(alone: Path) -> None:
 def test_a_process_starts_with_little(alone: Path) -> None:
     """Django sets the app up without its strategies, tables and checks: each command would wait for them."""
     done = python(alone, SETUP)
-    assert (ast.literal_eval(done.stdout), done.stderr) == (
-        {"admin", "apps", "exceptions", "formats", "metrics", "models", "types"},
-        "",
-    )
+    rooms = {"admin", "apps", "exceptions", "formats", "metrics", "models", "types"}
+    assert (ast.literal_eval(done.stdout), done.stderr) == (rooms, "")
 
 
 @pytest.mark.parametrize(
