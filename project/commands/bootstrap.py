@@ -26,7 +26,7 @@ PIP = "pip==26.3"  # it takes half the time of the one that Python 3.11 brings
 COMMANDS = {
     "run": ["project.commands.serve"],
     # More workers than many machines have cores, for tests wait.
-    "test": ["pytest", "-n", "4", "--dist", "worksteal", "--cover", "pairs"],
+    "test": ["pytest", "-n", "5", "--dist", "worksteal", "--cover", "pairs"],
     "browser": ["pytest", "tests/browser", "-n", "2"],
     "package": ["pytest", "tests/outside"],
     "calm": ["project.proof.calm"],
