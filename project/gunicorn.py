@@ -15,6 +15,9 @@ from project import logs
 
 MEASURED_IN = "PROMETHEUS_MULTIPROC_DIR"
 
+preload_app = True
+"""The site is loaded once. A worker begins as a copy of it: at once, and both share most of its memory."""
+
 
 class logger_class(Logger):  # type: ignore[misc]  # noqa: N801 - the name of gunicorn's setting
     """gunicorn's log, in the format of the others."""
@@ -26,19 +29,23 @@ class logger_class(Logger):  # type: ignore[misc]  # noqa: N801 - the name of gu
             handler.setFormatter(formatter)
 
 
-def on_starting(server: Any) -> None:
-    """Before the first worker: an empty folder, in which the workers add up what they measure.
+def folder_of_measures() -> str:
+    """An empty folder, in which the workers add up what they measure; "" if nobody reads it.
 
     What a worker has measured stays when it ends. One that begins under the same number goes on from there.
     """
     if not os.environ.get("METRICS_TOKEN", "").strip():
-        return
-    server.made = "" if os.environ.get(MEASURED_IN) else tempfile.mkdtemp(prefix="tickets-metrics-")
-    os.environ[MEASURED_IN] = os.environ.get(MEASURED_IN) or server.made
-    folder = Path(os.environ[MEASURED_IN])
+        return ""
+    folder = Path(os.environ.get(MEASURED_IN) or tempfile.mkdtemp(prefix="tickets-metrics-"))
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.db"):
         file.unlink()
+    return str(folder)
+
+
+_named = os.environ.get(MEASURED_IN)
+if _folder := folder_of_measures():  # before the site is loaded, as its metrics look there when they are made
+    os.environ[MEASURED_IN] = _folder
 
 
 def child_exit(server: Any, worker: Any) -> None:
@@ -48,17 +55,16 @@ def child_exit(server: Any, worker: Any) -> None:
 
 
 def when_ready(server: Any) -> None:
-    """Before the first worker: refuse SIGHUP, at which gunicorn stops its workers while new ones only begin to start.
+    """Before the first worker: refuse SIGHUP, at which gunicorn stops all workers, and begins others.
 
-    For seconds nobody would be answered.
+    They would be of the version that is loaded.
     """
     server.handle_hup = lambda: server.log.warning(
-        "SIGHUP is refused: the site would not answer for seconds. Start the new version beside this one, then stop "
-        "this one by SIGTERM."
+        "SIGHUP is refused: it loads no new version. Start that beside this one, then stop this one by SIGTERM."
     )
 
 
 def on_exit(server: Any) -> None:
     """Remove the folder, unless the environment named it."""
-    if made := getattr(server, "made", ""):
-        shutil.rmtree(made, ignore_errors=True)
+    if not _named and (folder := os.environ.get(MEASURED_IN)):
+        shutil.rmtree(folder, ignore_errors=True)

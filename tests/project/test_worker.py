@@ -23,7 +23,7 @@ from waitress.adjustments import Adjustments
 
 import project.gunicorn
 import project.worker
-from project.gunicorn import MEASURED_IN
+from project.gunicorn import MEASURED_IN, folder_of_measures
 from project.proof.faults.stack import Stack, running_stack
 from project.sending import SOCKET_OPTIONS, SendingConnection
 from project.worker import LARGEST_HEAD, BufferingWorker, Refusal, Request, RequestTimeout
@@ -217,6 +217,10 @@ class TestServer:
         assert workers.read_text() == before != ""
         assert stack.ask("GET", "/healthz", patience=5).status == 200
 
+    def test_workers_begin_with_the_loaded_site(self, stack: Stack) -> None:
+        """The first process has loaded it, and with it the library that writes its JSON."""
+        assert "orjson" in Path(f"/proc/{stack.web.pid}/maps").read_text()
+
     def test_it_stops_beside_slow_clients(self, stack: Stack) -> None:
         """Unfinished requests, of more clients than there are threads, do not keep a server from stopping."""
         slow = [Connection(stack) for _ in range(SLOW_CLIENTS)]
@@ -409,24 +413,25 @@ class TestConnections:
 
 
 class TestStart:
-    @pytest.fixture
-    def server(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> SimpleNamespace:
-        """gunicorn's first process, with metrics, for which the environment names no folder."""
+    def test_what_workers_measure_begins_anew(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """The first process makes an empty folder for its workers, and removes it at its end."""
         monkeypatch.setenv("METRICS_TOKEN", "a token")
         monkeypatch.setenv(MEASURED_IN, "")
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        return SimpleNamespace()
-
-    def test_what_workers_measure_begins_anew(self, server: SimpleNamespace) -> None:
-        """The first process makes an empty folder for its workers, and removes it at its end."""
-        project.gunicorn.on_starting(server)
-        folder = Path(os.environ[MEASURED_IN])
+        folder = Path(folder_of_measures())
         (folder / "counter_1.db").touch()
-        project.gunicorn.on_starting(server)
+        monkeypatch.setenv(MEASURED_IN, str(folder))
+        assert folder_of_measures() == str(folder)
         assert list(folder.iterdir()) == []
-        server.made = str(folder)
-        project.gunicorn.on_exit(server)
+        project.gunicorn.on_exit(None)
         assert not folder.exists()
+
+    def test_a_folder_that_the_environment_names(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """It stays."""
+        monkeypatch.setattr(project.gunicorn, "_named", str(tmp_path))
+        monkeypatch.setenv(MEASURED_IN, str(tmp_path))
+        project.gunicorn.on_exit(None)
+        assert tmp_path.exists()
 
     def test_a_stop_before_it_serves(self) -> None:
         """A worker that is asked to stop while it still starts ends at once."""
