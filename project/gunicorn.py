@@ -1,4 +1,5 @@
-"""gunicorn's settings beside those of `commands.web`: its log lines, its signals, and where its processes measure.
+"""gunicorn's settings beside those of `commands.web`: its log lines, its signals, how its processes begin, and
+where they measure.
 
 gunicorn takes from here what has the name of one of its settings.
 """

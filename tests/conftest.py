@@ -13,7 +13,7 @@ import re
 import signal
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -40,7 +40,6 @@ from tests.fewer import COVER, fewer
 from tests.kept_tables import KeptTables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
-gc.disable()  # until all tests are collected: what is made until then stays
 pytest_plugins = ["sequences.testing.plugin"]
 
 # No test may reach a real account, or the engine of a `make run` in this folder.
@@ -97,12 +96,15 @@ def _turn(item: pytest.Item) -> tuple[bool, int]:
     return "longest" not in item.keywords, crc32(item.nodeid.partition("::")[0].encode())
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Let the garbage collector leave alone what all tests share, and look seldom at the rest: it took a fifth."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector leave alone what is collected, and look seldom at the rest: it took a fifth."""
+    gc.disable()
+    collected = yield
     gc.freeze()
-    gc.enable()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
+    return collected
 
 
 @pytest.hookimpl(trylast=True)
