@@ -29,8 +29,9 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
+from ..rows.places import COUNTER_OPTIONS
 from ..rows.rules import COUNT_ALIKE
-from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
+from ..rows.stored_counter import StoredCounter
 from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot

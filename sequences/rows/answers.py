@@ -83,10 +83,11 @@ class Markers:
 class Answers:
     """The answers of one sequence."""
 
-    def __init__(self, assigner: Assigner, markers: Markers, format: Format) -> None:  # noqa: A002 - the key FORMAT
+    def __init__(self, assigner: Assigner, markers: Markers) -> None:
         self._assigner = assigner
         self._markers = markers
-        self._format, self._inserts = format, Inserts(format)
+        self._format = assigner.naming.format
+        self._inserts = Inserts(self._format)
         self.sample = self._inserts.sample
         """Another text of any value. Raises InvalidItem for a template that does not fit the sequence."""
 
@@ -120,7 +121,7 @@ class Answers:
         plain, period = parted(scope)
         count = pending.request.count if pending.request.more else 1
         first = Allocation(
-            sequence=self._markers.alias,
+            sequence=self._assigner.alias,
             scope=plain,
             value=value,
             attempts=pending.attempts,
@@ -147,7 +148,7 @@ class Answers:
         if marker.get("digest") != pending.request.digest:
             pending.settle(
                 IdempotencyMismatch(
-                    f"The idempotency token {pending.request.token!r} was used in {self._markers.alias!r} for another "
+                    f"The idempotency token {pending.request.token!r} was used in {self._assigner.alias!r} for another "
                     "item. Use a new token for a new request, and repeat a request unchanged."
                 )
             )

@@ -1,17 +1,21 @@
-"""Between the item writer and a strategy: which requests get which values, and what the strategy learns of them."""
+"""Between the rooms below and a strategy: which requests get which values, and what the strategy learns of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from ..commit.requests import Pending, PutRequest
-from ..commit.retries import Deadline
+from ..commit.retries import Deadline, Timing
 from ..exceptions import CancellationReason
-from ..types import Scope
-from .history import ScopeList
-from .layout import Send
+from ..types import Scope, SequenceConfig
+from .counter_memory import Evidence
+from .history import ScopeList, SwitchNote
+from .layout import ItemLayout, Send
+from .lives import TableLives
+from .naming import Naming
 from .numbers import Numbers
 from .places import OwnRows
 
@@ -42,18 +46,54 @@ class Assignment:
     check: Mapping[str, Any] | None = None
 
 
-class Assigner(Protocol):
-    """Decides which value comes next, and learns the outcome. Every `Strategy` is one, and says what each method is."""
+class Assigner(ABC):
+    """Decides which value comes next, and learns the outcome. Every `Strategy` is one: it makes the parts that it has.
 
+    What writes and reads the rows of a sequence is made of its assigner, and knows no more of the strategy.
+    """
+
+    config: SequenceConfig
+    alias: str
+    option: dict[str, Any]
+    timing: Timing
+    wall: Callable[[], float]
+    naming: Naming
     numbers: Numbers
-    own_rows: OwnRows
+    layout: ItemLayout
+    lives: TableLives
+    switch_note: SwitchNote
     scope_list: ScopeList
+    own_rows: OwnRows
+    most_actions: ClassVar[int] = 100
+    """How many actions of one transaction items and their markers may use."""
+    evidence: Evidence | None = None
+    """What this host remembers of the scopes, for a strategy that refuses one that went back."""
 
-    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment: ...
-    def committed(self, scope: Scope, last_value: int) -> None: ...
-    def handed_out(self, scope: Scope, value: int) -> None: ...
-    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None: ...
-    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None: ...
-    def skipped(self, scope: Scope) -> None: ...
-    def hint(self, scope: Scope) -> Hint | None: ...
-    def accept_hint(self, scope: Scope, hint: Hint) -> None: ...
+    @abstractmethod
+    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
+        """Assign the next values to these requests, or to the first few of them. May read."""
+
+    @abstractmethod
+    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
+        """Another item is already stored under this value."""
+
+    def committed(self, scope: Scope, last_value: int) -> None:
+        """A write is stored, and this is its last value."""
+
+    def handed_out(self, scope: Scope, value: int) -> None:
+        """A marker shows that this value was handed out."""
+        if self.evidence:
+            self.evidence.note(scope, value)
+
+    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
+        """The counter has changed since it was read; `reason.old` is the counter now."""
+
+    def skipped(self, scope: Scope) -> None:
+        """The number that is taken is the first of a skipped range: what comes next must be read."""
+
+    def hint(self, scope: Scope) -> Hint | None:
+        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
+        return None
+
+    def accept_hint(self, scope: Scope, hint: Hint) -> None:
+        """Take over a newer last value from another process of this host."""

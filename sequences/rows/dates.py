@@ -17,8 +17,10 @@ from ..commit.retries import Deadline
 from ..exceptions import DateRefused
 from ..formats.periods import Period
 from ..types import Scope
-from .answers import Answers
 from .counter_rows import CounterState
+
+Repeat = Callable[[Scope, Pending[PutRequest], Deadline], None]
+"""Answers a request whose token already has a marker, and no other (see `Answers.repeat_if_marked`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class DateLimits:
             raise refused
 
     def allowed(
-        self, scope: Scope, pendings: Sequence[Pending[PutRequest]], answers: Answers, deadline: Deadline
+        self, scope: Scope, pendings: Sequence[Pending[PutRequest]], repeat: Repeat, deadline: Deadline
     ) -> Sequence[Pending[PutRequest]]:
         """The requests that are within the limits; the others are settled.
 
@@ -60,7 +62,7 @@ class DateLimits:
         for pending in pendings:
             day = pending.request.day
             if day is not None and (refused := self.refusal(day)):
-                answers.repeat_if_marked(scope, pending, deadline)
+                repeat(scope, pending, deadline)
                 pending.settle(refused)
         return [pending for pending in pendings if pending.answer is None]
 
@@ -68,9 +70,9 @@ class DateLimits:
 class DateOrder:
     """The documents of a scope are numbered in the order of their dates."""
 
-    def __init__(self, alias: str, answers: Answers) -> None:
+    def __init__(self, alias: str, repeat: Repeat) -> None:
         self._alias = alias
-        self._answers = answers
+        self._repeat = repeat
 
     def is_broken(self, pendings: Iterable[Pending[PutRequest]], state: CounterState) -> bool:
         """Whether one of these requests comes too late for a counter in this state."""
@@ -84,7 +86,7 @@ class DateOrder:
         A late one that is a repeat gets its first answer, which costs a read; another one is refused.
         """
         for pending in (pending for pending in pendings if _is_late(pending, state)):
-            self._answers.repeat_if_marked(scope, pending, deadline)
+            self._repeat(scope, pending, deadline)
             pending.refuse(self._refused(scope, _day(pending), state.document or {}))
         return sorted((pending for pending in pendings if not _is_late(pending, state)), key=_day)
 

@@ -6,9 +6,9 @@ written together, and retries. Why a write was refused is read in `refusals`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from .. import dynamodb
@@ -17,15 +17,12 @@ from ..commit.requests import Committer, Decision, Pending, PreparedWrite, PutRe
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack
-from ..formats import Format
 from ..metrics import metrics
 from ..metrics.instruments import TURN
 from ..types import Scope
 from .answers import Answers, Markers
 from .assignments import Assigner, Assignment, Hint
 from .host_queue import HostQueue, Turn
-from .layout import ItemLayout
-from .lives import TableLives
 from .put_requests import BroughtKeys, Requests
 from .refusals import Refusals
 
@@ -35,18 +32,15 @@ class ItemWriter(Committer):
     """Stores the items of one sequence. With a `line`, processes and hosts that race at a scope take turns."""
 
     assigner: Assigner
-    layout: ItemLayout
     markers: Markers
-    lives: TableLives
-    most_actions: int
     line: HostQueue | None
-    clock: Callable[[], float]
-    format: InitVar[Format]
 
-    def __post_init__(self, format: Format) -> None:  # noqa: A002 - the key FORMAT
-        self.answers = Answers(self.assigner, self.markers, format)
+    def __post_init__(self) -> None:
+        self.layout, self.lives = self.assigner.layout, self.assigner.lives
+        self.most_actions, self._clock = self.assigner.most_actions, self.assigner.timing.clock
+        self.answers = Answers(self.assigner, self.markers)
         requests = Requests(
-            alias=self.markers.alias,
+            alias=self.assigner.alias,
             most_actions=self.most_actions,
             own_key=BroughtKeys(self.layout).of,
             own_row=self.assigner.own_rows.problem,
@@ -54,7 +48,7 @@ class ItemWriter(Committer):
             sample=self.answers.sample,
         )
         self.request, self.reservation, self.parts = requests.put, requests.reservation, requests.parts
-        self.refusals = Refusals(self.assigner, self.layout, self.markers, self.lives, self.answers, self._lost)
+        self.refusals = Refusals(self.assigner, self.markers, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}
         """The turns in the queue of hosts that are not paid for yet."""
 
@@ -67,16 +61,16 @@ class ItemWriter(Committer):
         if self.line is None:
             yield False
             return
-        wanted_at, counted_in = self.clock(), f"{self.lives}|{self.layout.collection(scope)}"
+        wanted_at, counted_in = self._clock(), f"{self.lives}|{self.layout.collection(scope)}"
         with hold_host_lock(counted_in, deadline.left) as lock:
             if metrics.on:
-                metrics.tell(TURN, self.clock() - wanted_at, self.markers.alias)
+                metrics.tell(TURN, self._clock() - wanted_at, self.assigner.alias)
             given, own = lock.hint(), self.assigner.hint(scope)
-            if given and given[1] <= self.clock() and (own is None or given[1] > own.at):
+            if given and given[1] <= self._clock() and (own is None or given[1] > own.at):
                 self.assigner.accept_hint(scope, Hint(*given))
             with self.line.turn(scope, counted_in, wanted_at, deadline) as turn:
                 if turn.last_value is not None:
-                    self.assigner.accept_hint(scope, Hint(turn.last_value, self.clock()))
+                    self.assigner.accept_hint(scope, Hint(turn.last_value, self._clock()))
                 self._turns[scope] = turn
                 yield turn.place > 0
                 self._turns.pop(scope, None)
@@ -177,7 +171,7 @@ class ItemWriter(Committer):
             pending.group_size = size
             self.answers.allocate(scope, pending, value, pending.request.day)
         if metrics.on:
-            metrics.wrote(self.markers.alias, "items", size)
+            metrics.wrote(self.assigner.alias, "items", size)
 
     def decide(self, refusal: Refusal) -> Decision:
         return self.refusals.decide(refusal)

@@ -14,7 +14,13 @@ from ..formats.digits import MOST_DIGITS
 from ..types import SequenceConfig
 from .counter_rows import counter_schema
 from .layout import ItemLayout
-from .stored_counter import COUNTER_OPTIONS
+from .options import Option, boolean, is_name
+
+COUNTER_OPTIONS: Mapping[str, Option] = {
+    "counter_table": Option("sequences", is_name, "the name of a table"),
+    "check_items": boolean(True),
+}
+"""The options of a strategy that has counters."""
 
 PARTITION_IN_PERIODS = "{sequence}#{period}#{scope}"
 """The default of the option `partition` for a sequence with a PERIOD."""

@@ -20,8 +20,7 @@ from ..types import Scope
 from . import operator_errors
 from .answers import Answers, Markers
 from .assignments import Assigner
-from .layout import ItemLayout, begins_skip, frozen_in
-from .lives import TableLives
+from .layout import begins_skip, frozen_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,7 @@ class Refusals:
     """The refused writes of one sequence. `lost` is called after a lost race, with the number of its requests."""
 
     assigner: Assigner
-    layout: ItemLayout
     markers: Markers
-    lives: TableLives
     answers: Answers
     lost: Callable[[Scope, int], None]
 
@@ -47,7 +44,7 @@ class Refusals:
         refusal = self._with_rows(refusal)
         write, undecided = refusal.write, refusal.undecided
         met = [(role, reason.old) for role, reason in refusal.reasons if reason.old]
-        sign_names = {"counter": "token", "marker": "request", "item": self.layout.token_name}
+        sign_names = {"counter": "token", "marker": "request", "item": self.assigner.layout.token_name}
         signs = {old.get(sign_names.get(role.kind, "")) for role, old in met}
         signs.update(self._signs_of_tokens(refusal, signs))
         stored = next((one for one in (write, *undecided) if not signs.isdisjoint(one.signs)), None)
@@ -58,7 +55,7 @@ class Refusals:
         lost = {write} if any(_has_passed(write, role, old) for role, old in met) else set()
 
         def is_open(one: PreparedWrite) -> bool:
-            in_this_life = self.lives.are_still(one.life)
+            in_this_life = self.assigner.lives.are_still(one.life)
             numbers = {self._number(one, role) for role in one.roles if _is_numbered(one, role)}
             return in_this_life and one not in lost and taken.isdisjoint(numbers) and repeated.isdisjoint(one.pendings)
 
@@ -98,7 +95,7 @@ class Refusals:
         if role.kind == "marker":
             return self.markers.schema.table, self.markers.key(scope, request.token)
         own_key = request.items[role.rider][1]
-        return self.layout.schema.table, own_key or self.layout.key(scope, self._number(write, role))
+        return self.assigner.layout.schema.table, own_key or self.assigner.layout.key(scope, self._number(write, role))
 
     def _number(self, write: PreparedWrite, role: Role) -> int:
         return self.answers.value(write.values[role.pending], role.rider)
@@ -112,7 +109,7 @@ class Refusals:
         first answer. Markers come first, so that a repeat is answered although its counter went back.
         """
         scope, write = refusal.scope, refusal.write
-        if not self.lives.are_still(write.life):
+        if not self.assigner.lives.are_still(write.life):
             return
         reasons = [
             (role, reason)
@@ -154,7 +151,7 @@ class Refusals:
             pending.refuse(ItemExists(f"An item with the key {key} is already stored; {_unused(pending)}."))
         elif not raced:  # otherwise who moved the counter has stored an item under the number
             if frozen := frozen_in(old):
-                raise operator_errors.frozen(self.markers.alias, scope, frozen)
+                raise operator_errors.frozen(self.assigner.alias, scope, frozen)
             self.assigner.number_taken(scope, pending, self._number(write, role))
 
 

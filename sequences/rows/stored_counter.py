@@ -6,7 +6,7 @@ How a counter is written is not here: that is where the strategies differ.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
@@ -25,15 +25,9 @@ from .layout import ItemLayout, Send
 from .lines import LinesChanged
 from .lives import TableLives
 from .numbers import Numbers
-from .options import Option, boolean
 from .tallies import ALWAYS, known_from_start
 
 logger = logging.getLogger(__name__)
-
-COUNTER_OPTIONS: Mapping[str, Option] = {
-    "counter_table": Option("sequences", lambda v: isinstance(v, str) and v != "", "the name of a table"),
-    "check_items": boolean(True),
-}
 
 
 @dataclass(eq=False, repr=False)

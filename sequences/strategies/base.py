@@ -1,13 +1,13 @@
-"""What every strategy is: its capability flags, its options, the methods that callers use, and what it decides.
+"""What every strategy is: its capability flags, its options, and the methods that callers use.
 
-A strategy decides which value comes next (`assign`). `ItemWriter` makes one write of that. `CommitQueues` decides which
-requests are written together, and retries.
+A strategy decides which value comes next (see `Assigner`). `ItemWriter` makes one write of that. `CommitQueues` decides
+which requests are written together, and retries.
 """
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
@@ -16,14 +16,13 @@ from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import DEADLINE_SECONDS, Deadline, Timing
-from ..exceptions import CancellationReason, InvalidSequence
+from ..exceptions import InvalidSequence
 from ..rows.answers import Markers, Spent
-from ..rows.assignments import Assignment, Hint
-from ..rows.counter_memory import Evidence
+from ..rows.assignments import Assigner
 from ..rows.history import History, ScopeList, SwitchNote
 from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
-from ..rows.layout import VALUE_IN, Send
+from ..rows.layout import VALUE_IN
 from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.naming import Naming
@@ -55,11 +54,11 @@ COSTS = {
 """What a strategy answers with a text, by the class attribute that answers."""
 
 
-class Strategy(ABC):
+class Strategy(Assigner):
     """The algorithm that hands out values, for one sequence and all its scopes, in one process.
 
     Its first class attributes answer the questions of FLAGS and COSTS. The tables in `docs/` and the admin pages are
-    made of them. A new strategy sets them and implements the methods under "What a strategy decides".
+    made of them. A new strategy sets them, and implements `last_value` and the methods of `Assigner`.
     """
 
     gapless: bool  # of the class, but for a sequence in which each Region has a START of its own
@@ -112,14 +111,8 @@ class Strategy(ABC):
             f"{KEPT!r}, the dotted path of a function, or None",
         ),
     }
-    most_actions: ClassVar[int] = 100
-    """How many actions of one transaction items and their markers may use."""
-
     counter: StoredCounter | None = None
     """The counters of the scopes, for a strategy that has them."""
-
-    evidence: Evidence | None = None
-    """What this host remembers of the scopes, for a strategy that refuses one that went back."""
 
     def __init__(
         self,
@@ -152,7 +145,7 @@ class Strategy(ABC):
         self.rules: RulesRow = parent.rules if parent else _rules_row(self, places)
         self.lives: TableLives = parent.lives if parent else _lives(self, places)
         joins = self.writes_together and self.option["group"]
-        self.item_writer = _item_writer(self, _host_queue(self) if joins else None)
+        self.item_writer = ItemWriter(self, self.markers, _host_queue(self) if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
         list_scopes = listing(self.alias, self.option["scopes"], self.scope_list)
         self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes)
@@ -175,43 +168,12 @@ class Strategy(ABC):
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send, deadline)
         if self.naming.limits:
-            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers, deadline)
+            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers.repeat_if_marked, deadline)
         self.items.submit(scope, self.lives.takeable(pendings), deadline)
 
     @abstractmethod
     def last_value(self, scope: Scope) -> int | None:
         """The highest value handed out; None if there was none yet. Costs one read."""
-
-    # What a strategy decides, and how it learns the outcome (see `assignments.Assigner`).
-
-    @abstractmethod
-    def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
-        """Assign the next values to these requests, or to the first few of them. May read."""
-
-    @abstractmethod
-    def number_taken(self, scope: Scope, pending: Pending[PutRequest], value: int) -> None:
-        """Another item is already stored under this value."""
-
-    def committed(self, scope: Scope, last_value: int) -> None:
-        """A write is stored, and this is its last value."""
-
-    def handed_out(self, scope: Scope, value: int) -> None:
-        """A marker shows that this value was handed out."""
-        if self.evidence:
-            self.evidence.note(scope, value)
-
-    def counter_moved(self, scope: Scope, reason: CancellationReason, send: Send) -> None:
-        """The counter has changed since it was read; `reason.old` is the counter now."""
-
-    def skipped(self, scope: Scope) -> None:
-        """The number that is taken is the first of a skipped range: what comes next must be read."""
-
-    def hint(self, scope: Scope) -> Hint | None:
-        """The last confirmed value of a scope, for other processes of this host; None if there is none."""
-        return None
-
-    def accept_hint(self, scope: Scope, hint: Hint) -> None:
-        """Take over a newer last value from another process of this host."""
 
     def changed(self, scope: Scope, last_value: int | None) -> None:
         """A guarded change of this process has moved the scope to `last_value`, has frozen or has thawed it."""
@@ -279,16 +241,3 @@ def _rules_row(strategy: Strategy, places: Places) -> RulesRow:
 def _lives(strategy: Strategy, places: Places) -> TableLives:
     needs = strategy.needs_transactions
     return TableLives(places.written, strategy.forget, strategy.config, strategy.rules, needs_transactions=needs)
-
-
-def _item_writer(strategy: Strategy, line: HostQueue | None) -> ItemWriter:
-    return ItemWriter(
-        strategy,
-        strategy.layout,
-        strategy.markers,
-        strategy.lives,
-        most_actions=strategy.most_actions,
-        line=line,
-        clock=strategy.timing.clock,
-        format=strategy.naming.format,
-    )

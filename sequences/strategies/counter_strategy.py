@@ -19,7 +19,8 @@ from ..rows import operator_errors
 from ..rows.assignments import Assignment
 from ..rows.counter_rows import CounterState
 from ..rows.options import Option
-from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
+from ..rows.places import COUNTER_OPTIONS
+from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .base import Strategy
 from .scopes import CounterScopes
@@ -146,7 +147,7 @@ class CounterStrategy(Strategy):
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send, deadline)
         if self.naming.limits:
-            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers, deadline)
+            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers.repeat_if_marked, deadline)
         pendings = self.lives.takeable(pendings)
         for pending in pendings:
             self.item_writer.answers.repeat_if_marked(scope, pending, deadline)

@@ -13,8 +13,9 @@ from ..rows.counter_rows import CounterState, Opening
 from ..rows.dates import DateOrder
 from ..rows.layout import Send
 from ..rows.lru import LRU
+from ..rows.places import COUNTER_OPTIONS
 from ..rows.put_requests import own_places
-from ..rows.stored_counter import COUNTER_OPTIONS, StoredCounter
+from ..rows.stored_counter import StoredCounter
 from ..types import Dated, Scope, SequenceConfig
 from .base import Strategy
 from .counter_strategy import give_counter
@@ -61,8 +62,8 @@ class TransactionalCounter(Strategy):
         super().__init__(config, **clocks)
         give_counter(self)
         self._states: LRU[CounterState] = LRU()
-        in_order = config.date_order == "refuse"
-        self._date_order = DateOrder(self.alias, self.item_writer.answers) if in_order else None
+        repeat = self.item_writer.answers.repeat_if_marked
+        self._date_order = DateOrder(self.alias, repeat) if config.date_order == "refuse" else None
 
     def forget(self) -> None:
         super().forget()

@@ -25,20 +25,21 @@ FORMER = "OLD-{year}-{value}"
 @pytest.fixture
 def assigner() -> Mock:
     """What is told of values that were handed out."""
-    return Mock(spec=Assigner, numbers=Numbers(alias="orders", start=1001, step=10, maximum=9999))
+    written = Format(template="{scope}-{year}-{value}", period=Period(kind="year"), start=1001, step=10, maximum=9999)
+    numbers = Numbers(alias="orders", start=1001, step=10, maximum=9999)
+    return Mock(spec=Assigner, alias="orders", numbers=numbers, naming=Mock(format=written))
 
 
 @pytest.fixture
 def markers() -> Mock:
     """The markers of the sequence."""
-    return Mock(spec=Markers, alias="orders")
+    return Mock(spec=Markers)
 
 
 @pytest.fixture
 def answers(assigner: Mock, markers: Mock) -> Answers:
     """Those of a sequence that counts each year by tens."""
-    written = Format(template="{scope}-{year}-{value}", period=Period(kind="year"), start=1001, step=10, maximum=9999)
-    return Answers(assigner, markers, written)
+    return Answers(assigner, markers)
 
 
 def pending(*, items: int = 1, write_units: float = 6.0, **request: Any) -> Pending[PutRequest]:
@@ -109,7 +110,8 @@ def test_a_repeat_by_the_present_format(answers: Answers, assigner: Mock, more: 
 
 def test_a_repeat_without_periods(assigner: Mock, markers: Mock) -> None:
     """A marker without a period is of the scope itself."""
-    plain = Answers(assigner, markers, Format(maximum=9999))
+    assigner.naming.format = Format(maximum=9999)
+    plain = Answers(assigner, markers)
     again = pending(token="t", digest="d")
     plain.repeat("A", again, {"digest": "d", "value": 1001})
     assert again.answer == told(1001, replayed=True, period="", text="1001")

@@ -10,7 +10,6 @@ import pytest
 from sequences.commit.requests import Pending, PutRequest
 from sequences.exceptions import DateRefused
 from sequences.formats.periods import Period
-from sequences.rows.answers import Answers
 from sequences.rows.dates import DateLimits
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC).timestamp()
@@ -64,12 +63,12 @@ def test_several_requests() -> None:
     """Those beyond are refused, unless they are repeats, which are answered; the others go on."""
     days = (FIRST, date(2026, 3, 2), None, date(2026, 3, 7))
     given, deadline = [Pending(PutRequest(item={}, day=day)) for day in days], Mock()
-    answers = Mock(spec=Answers)
-    answers.repeat_if_marked.side_effect = lambda scope, one, _: one.settle([7]) if one is given[3] else None
-    assert limits(past=2, future=1).allowed("A", given, answers, deadline) == [given[0], given[2]]
+    repeat = Mock()
+    repeat.side_effect = lambda scope, one, _: one.settle([7]) if one is given[3] else None
+    assert limits(past=2, future=1).allowed("A", given, repeat, deadline) == [given[0], given[2]]
     assert isinstance(given[1].answer, DateRefused)
     assert given[3].answer == [7]
-    assert [call.args for call in answers.repeat_if_marked.call_args_list] == [
+    assert [call.args for call in repeat.call_args_list] == [
         ("A", given[1], deadline),
         ("A", given[3], deadline),
     ]

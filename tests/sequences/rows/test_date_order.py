@@ -9,7 +9,6 @@ import pytest
 
 from sequences.commit.requests import Pending, PutRequest
 from sequences.exceptions import DateRefused
-from sequences.rows.answers import Answers
 from sequences.rows.counter_rows import CounterState
 from sequences.rows.dates import DateOrder
 
@@ -28,19 +27,19 @@ def pending(day: int) -> Pending[PutRequest]:
 )
 def test_whether_one_is_late(days: list[int], state: CounterState, is_broken: bool) -> None:
     """A document of the day of the last one is not; before the first one none is."""
-    order = DateOrder("orders", Mock(spec=Answers))
+    order = DateOrder("orders", Mock())
     assert order.is_broken(map(pending, days), state) is is_broken
 
 
 def test_those_that_are_kept() -> None:
     """They are in the order of their dates, and of one day as they came. A late one is a repeat, or is refused."""
-    answers, deadline = Mock(spec=Answers), Mock()
-    order, given = DateOrder("orders", answers), [pending(day) for day in (9, 5, 4, 9, 6)]
+    repeat, deadline = Mock(), Mock()
+    order, given = DateOrder("orders", repeat), [pending(day) for day in (9, 5, 4, 9, 6)]
     kept = order.kept("A", given, LAST, deadline)
     assert kept == [given[place] for place in (1, 4, 0, 3)]
     assert order.span(kept) == ("2026-03-05", "2026-03-09")
     assert order.span(kept[:1]) == ("2026-03-05", "2026-03-05")
-    answers.repeat_if_marked.assert_called_once_with("A", given[2], deadline)
+    repeat.assert_called_once_with("A", given[2], deadline)
     assert [one.refusal is None for one in given] == [True, True, False, True, True]
     refused = given[2].refusal
     assert isinstance(refused, DateRefused)

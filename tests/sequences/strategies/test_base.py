@@ -168,8 +168,8 @@ def test_a_put_on_a_wrong_day(name: str, told: list[Any], monkeypatch: pytest.Mo
     strategy, now = make(name), make(name).deadline()
     one, wrong = Pending(PutRequest(item={})), Pending(PutRequest(item={}))
 
-    def allowed(scope: str, pendings: Any, answers: object, deadline: object) -> Any:
-        assert (scope, answers, deadline) == ("ABC", strategy.item_writer.answers, now)
+    def allowed(scope: str, pendings: Any, repeat: object, deadline: object) -> Any:
+        assert (scope, repeat, deadline) == ("ABC", strategy.item_writer.answers.repeat_if_marked, now)
         return pendings[:1]
 
     monkeypatch.setattr(strategy.naming, "limits", SimpleNamespace(allowed=allowed))
