@@ -219,3 +219,8 @@ class SequenceConfig:
     def stripe(self) -> str:
         """The Region whose numbers this process gives, if each Region has its own; otherwise empty."""
         return self.region if self.starts else ""
+
+    @property
+    def counted_as(self) -> str:
+        """The name of the counters and lines of hosts. Each Region that has a START of its own has its own ones."""
+        return f"{self.alias}@{self.stripe}" if self.stripe else self.alias

@@ -211,7 +211,7 @@ class _Adoption:
         rules, deadline = self.present.rules, self.present.deadline()
 
         def plan(note: ChangeNote) -> Plan:
-            rows, now = rules.read(deadline.read), rules.now()
+            rows, now = rules.read(deadline.read), rules.now
             return Plan(
                 actions=tuple(row.write(now, note.token, here=here) for row in rows if here or row.rules != now)
             )

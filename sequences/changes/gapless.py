@@ -92,7 +92,7 @@ def _let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) 
 
     def plan(note: ChangeNote) -> Plan:
         rows = [row for row in strategy.rules.read(deadline.read) if set(row.switching) != set(names)]
-        now = strategy.rules.now()
+        now = strategy.rules.now
         actions = [row.write(row.rules or now if names else now, note.token, sorted(names)) for row in rows]
         return Plan(actions=tuple(actions))
 

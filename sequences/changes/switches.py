@@ -207,7 +207,7 @@ def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[C
             sets={"token": note.token, **note.about, **({"to": to} if to else {})},
             removes=[] if to else ["to"],
         )
-        both, now = tuple(FOLLOWED) if to else (), strategy.rules.now()
+        both, now = tuple(FOLLOWED) if to else (), strategy.rules.now
         kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
         return Plan(actions=(action, *kept))
 

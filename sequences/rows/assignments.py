@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,18 @@ class Assigner(ABC):
     """How many actions of one transaction items and their markers may use."""
     evidence: Evidence | None = None
     """What this host remembers of the scopes, for a strategy that refuses one that went back."""
+
+    def deadline(self, began: float | None = None) -> Deadline:
+        """A deadline for one call. It began at this time (`time.monotonic`), before it had its strategy; else now."""
+        seconds: float = self.option["deadline"]
+        deadline = Deadline(timing=self.timing, seconds=seconds, client=self.config.client, sequence=self.alias)
+        if began is not None:
+            deadline.began -= time.monotonic() - began
+        return deadline
+
+    @abstractmethod
+    def last_value(self, scope: Scope) -> int | None:
+        """The highest value handed out; None if there was none yet. Costs one read."""
 
     @abstractmethod
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:

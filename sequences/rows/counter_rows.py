@@ -96,13 +96,13 @@ class CounterRows:
     """The rows of the counters of one sequence, as they are stored: nothing here judges them."""
 
     def __init__(
-        self, table: str, layout: ItemLayout, numbers: Numbers, *, region: str, wall: Callable[[], float]
+        self, table: str, layout: ItemLayout, numbers: Numbers, *, name: str, wall: Callable[[], float]
     ) -> None:
         if table == layout.schema.table and layout.schema.partition_type == "N":
             where = f"SEQUENCES[{numbers.alias!r}]['OPTIONS']['counter_table']"
             raise InvalidSequence(f"{where} must be another table: the items' partition key is a number.")
-        self.name = f"{numbers.alias}@{region}" if region else numbers.alias
-        """Under which the rows are: each Region that has a START of its own has counters of its own."""
+        self.name = name
+        """Under which the rows are."""
         self.beside_items = table == layout.schema.table
         """Whether the counters are in the table of the items."""
         self.schema = layout.schema if self.beside_items else counter_schema(table, layout.schema.client)

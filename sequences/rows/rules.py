@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import dynamodb
-from ..dynamodb.expressions import KeySchema
 from ..types import SequenceConfig
-from .history import History
 from .layout import ItemLayout
+from .places import Places
 from .soundness import Verdict
 
 GOOD, CAREFUL, UNSOUND = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
@@ -148,14 +147,12 @@ RULES: Mapping[str, Rule] = {
 """What becomes of each key that changes while rows of the former value are stored, and why."""
 
 
-def rules_of(
-    kind: type, config: SequenceConfig, layout: ItemLayout, markers: KeySchema, history: History, counters: str
-) -> Told:
+def rules_of(kind: type, config: SequenceConfig, option: Mapping[str, Any], places: Places, layout: ItemLayout) -> Told:
     """The rules by which a strategy of this class writes: the keys that are not always GOOD.
 
-    `counters` is the table of its counters, empty if it has none. Tables are named without TABLE_PREFIX.
+    Tables are named without TABLE_PREFIX.
     """
-    schema, period = layout.schema, config.period
+    schema, period = places.items, config.period
     rules: dict[str, Any] = {
         "STRATEGY": f"{kind.__module__}.{kind.__qualname__}",
         "TABLE": config.table,
@@ -171,17 +168,17 @@ def rules_of(
         "value_in": layout.value_in,
         "value_name": layout.value_name,
         "token_name": layout.token_name,
-        "marker_table": _plain(markers.table),
+        "marker_table": _plain(places.markers.table),
     }
     if period.kind == "fiscal-year":
         rules["FISCAL_START"] = "{:02d}-{:02d}".format(*period.fiscal_start)
         rules["FISCAL_NAMED_BY"] = period.fiscal_named_by
     if schema.padded_width:
         rules["sort_key"] = f"{schema.sort_prefix}{{value:0{schema.padded_width}d}}"
-    if history.is_apart:
-        rules["history_table"] = _plain(history.schema.table)
-    if counters:
-        rules["counter_table"] = _plain(counters)
+    if places.history.table != schema.table:
+        rules["history_table"] = _plain(places.history.table)
+    if "counter_table" in option:
+        rules["counter_table"] = _plain(places.counters)
     return rules
 
 

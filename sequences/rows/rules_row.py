@@ -103,14 +103,14 @@ class RulesRow:
     """The row of one sequence, and whether this process has looked at it. `enforced` is False while it is changed.
 
     `items` are the keys of the items' table, or of another one where items have numbers as partition keys. `now`
-    gives the present rules. `numbering` are the tables on which numbers depend; none where Regions share the row.
+    has the present rules. `numbering` are the tables on which numbers depend; none where Regions share the row.
     """
 
     alias: str
     items: KeySchema
     history: History
     numbering: Collection[str]
-    now: Callable[[], Told]
+    now: Told
     clock: Callable[[], float]
 
     def __post_init__(self) -> None:
@@ -143,8 +143,7 @@ class RulesRow:
     @contextmanager
     def besides(self, key: str, send: Send) -> Iterator[None]:
         """Let this process make a guarded change of this key rightly. Raises RulesChanged for another key."""
-        now = self.now()
-        self._refuse([one for row in self.read(send) for one in row.differences(now) if one.key != key])
+        self._refuse([one for row in self.read(send) for one in row.differences(self.now) if one.key != key])
         before, self.enforced = self.enforced, False
         try:
             yield
@@ -168,7 +167,7 @@ class RulesRow:
             logger.warning("sequence %s: %s: %s", self.alias, message, about)
 
     def _judge(self, send: Send) -> None:
-        now, rows = self.now(), self.read(send)
+        now, rows = self.now, self.read(send)
         self._known = [one for row in rows for one in row.differences(now)]
         self._refuse(self._known)
         if careful := [one for one in self._known if one.verdict is Verdict.CAREFUL]:
@@ -273,8 +272,7 @@ class RulesRow:
 
         One request.
         """
-        now = self.now()
         for row in self.read(send):
-            if found := [one for one in row.differences(now) if one.verdict is not Verdict.GOOD]:
+            if found := [one for one in row.differences(self.now) if one.verdict is not Verdict.GOOD]:
                 return found, row
         return [], None

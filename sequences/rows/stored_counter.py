@@ -6,9 +6,8 @@ How a counter is written is not here: that is where the strategies differ.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from .. import dynamodb
@@ -18,19 +17,16 @@ from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
+from .assignments import Assigner
 from .counter_memory import CounterMemory
 from .counter_rows import Closings, CounterRows, CounterState
-from .history import SwitchNote
-from .layout import ItemLayout, Send
+from .layout import Send
 from .lines import LinesChanged
-from .lives import TableLives
-from .numbers import Numbers
 from .tallies import ALWAYS, known_from_start
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(eq=False, repr=False)
 class StoredCounter:
     """The counters of one sequence's scopes: their rows, checked by what this process remembers of them.
 
@@ -41,20 +37,14 @@ class StoredCounter:
     together with `highest`, begins again if there is no other evidence.
     """
 
-    table: str
-    layout: ItemLayout
-    numbers: Numbers
-    lives: TableLives
-    switch_note: SwitchNote
-    wall: Callable[[], float]
-    region: InitVar[str]
-    check_items: InitVar[bool]
-    version: int | None = field(default=None, init=False)
-    """The version of the lines by which it counts, 0 for the settings; None in a sequence without SERIES."""
-
-    def __post_init__(self, region: str, check_items: bool) -> None:
-        self.alias = self.numbers.alias
-        self.rows = CounterRows(self.table, self.layout, self.numbers, region=region, wall=self.wall)
+    def __init__(self, assigner: Assigner) -> None:
+        config, check_items = assigner.config, assigner.option["check_items"]
+        self.alias, self.layout, self.numbers = assigner.alias, assigner.layout, assigner.numbers
+        self.lives, self.switch_note, self.wall = assigner.lives, assigner.switch_note, assigner.wall
+        self.table = dynamodb.table_name(assigner.option["counter_table"])
+        self.version = config.version if config.series else None
+        """The version of the lines by which it counts, 0 for the settings; None in a sequence without SERIES."""
+        self.rows = CounterRows(self.table, self.layout, self.numbers, name=config.counted_as, wall=self.wall)
         self.key = self.rows.key
         watched = self.lives.schemas if check_items else ()
         self.lives.schemas = list(dict.fromkeys([self.rows.schema, *watched]))

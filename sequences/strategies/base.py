@@ -6,8 +6,6 @@ which requests are written together, and retries.
 
 from __future__ import annotations
 
-import time
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
@@ -27,12 +25,12 @@ from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.naming import Naming
 from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
-from ..rows.places import OwnRows, Places, item_layout, places_of, sort_key_of
-from ..rows.rules import Told, rules_of
+from ..rows.places import OwnRows, item_layout, places_of, sort_key_of
+from ..rows.rules import rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
-from .scopes import KEPT, Scopes, listing
+from .scopes import KEPT, Scopes
 
 WEEK_SECONDS = 7 * 24 * 3600
 
@@ -58,7 +56,7 @@ class Strategy(Assigner):
     """The algorithm that hands out values, for one sequence and all its scopes, in one process.
 
     Its first class attributes answer the questions of FLAGS and COSTS. The tables in `docs/` and the admin pages are
-    made of them. A new strategy sets them, and implements `last_value` and the methods of `Assigner`.
+    made of them. A new strategy sets them, and implements the methods of `Assigner`.
     """
 
     gapless: bool  # of the class, but for a sequence in which each Region has a START of its own
@@ -137,31 +135,36 @@ class Strategy(Assigner):
         self.naming = Naming(config, self.schema.padded_width, self.wall)
         self.numbers = self.naming.numbers
         self.layout = item_layout(config, self.schema, self.option, takes_own_keys=self.takes_own_keys)
-        self.markers = _markers(self, places)
+        self.markers = Markers(
+            self.alias,
+            places.markers,
+            seconds=self.option["marker_seconds"],
+            ignored=self.option["ignore_in_repeat"],
+            template=config.format,
+            wall=self.wall,
+        )
         self.history = History(self.alias, places.history, self.schema.table)
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)
         self.switch_note = SwitchNote(self.history, self.timing.clock)
-        self.rules: RulesRow = parent.rules if parent else _rules_row(self, places)
-        self.lives: TableLives = parent.lives if parent else _lives(self, places)
+        beside = places.items if places.items.partition_type == "S" else places.markers
+        numbering = () if config.stripe else places.numbering
+        present = rules_of(type(self), config, self.option, places, self.layout)
+        rules = RulesRow(self.alias, beside, self.history, numbering, present, self.timing.clock)
+        self.rules: RulesRow = parent.rules if parent else rules
+        needs = self.needs_transactions
+        lives = TableLives(places.written, self.forget, config, self.rules, needs_transactions=needs)
+        self.lives: TableLives = parent.lives if parent else lives
         joins = self.writes_together and self.option["group"]
-        self.item_writer = ItemWriter(self, self.markers, _host_queue(self) if joins else None)
+        line = HostQueue(config.counted_as, places.markers, clock=self.timing.clock, wall=self.wall)
+        self.item_writer = ItemWriter(self, self.markers, line if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
-        list_scopes = listing(self.alias, self.option["scopes"], self.scope_list)
-        self.scopes = Scopes(self.naming, self.layout, self.last_value, self.deadline, list_scopes)
+        self.scopes = Scopes(self)
         self.spent: Spent = parent.spent if parent else Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
 
     # What callers use.
-
-    def deadline(self, began: float | None = None) -> Deadline:
-        """A deadline for one call. It began at this time (`time.monotonic`), before it had its strategy; else now."""
-        seconds: float = self.option["deadline"]
-        deadline = Deadline(timing=self.timing, seconds=seconds, client=self.config.client, sequence=self.alias)
-        if began is not None:
-            deadline.began -= time.monotonic() - began
-        return deadline
 
     def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
@@ -170,10 +173,6 @@ class Strategy(Assigner):
         if self.naming.limits:
             pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers.repeat_if_marked, deadline)
         self.items.submit(scope, self.lives.takeable(pendings), deadline)
-
-    @abstractmethod
-    def last_value(self, scope: Scope) -> int | None:
-        """The highest value handed out; None if there was none yet. Costs one read."""
 
     def changed(self, scope: Scope, last_value: int | None) -> None:
         """A guarded change of this process has moved the scope to `last_value`, has frozen or has thawed it."""
@@ -192,24 +191,6 @@ class Strategy(Assigner):
         """End what runs on its own: this process makes a new strategy. Never waits, as a forked child calls it too."""
 
 
-def _host_queue(strategy: Strategy) -> HostQueue:
-    """The queues of hosts; those of another Region have lines of their own."""
-    stripe = strategy.config.stripe
-    name = f"{strategy.alias}@{stripe}" if stripe else strategy.alias
-    return HostQueue(name, strategy.markers.schema, clock=strategy.timing.clock, wall=strategy.wall)
-
-
-def _markers(strategy: Strategy, places: Places) -> Markers:
-    return Markers(
-        strategy.alias,
-        places.markers,
-        seconds=strategy.option["marker_seconds"],
-        ignored=strategy.option["ignore_in_repeat"],
-        template=strategy.config.format,
-        wall=strategy.wall,
-    )
-
-
 def _check_region(strategy: Strategy) -> None:
     if strategy.config.stripe and not strategy.counts_by_region:
         raise InvalidSequence(
@@ -224,20 +205,3 @@ def _check_date_order(strategy: Strategy) -> None:
             f"SEQUENCES[{strategy.alias!r}]['DATE_ORDER'] must be 'any': {type(strategy).__name__}, or Regions that "
             "count on their own, cannot keep it without losing a value. Take TransactionalCounter, with one START."
         )
-
-
-def _rules_row(strategy: Strategy, places: Places) -> RulesRow:
-    """The row of the rules. A strategy has its `counter` later than this row: they are gathered when one asks."""
-
-    def now() -> Told:
-        counters = strategy.counter.table if strategy.counter else ""
-        return rules_of(type(strategy), strategy.config, strategy.layout, places.markers, strategy.history, counters)
-
-    items = places.items if places.items.partition_type == "S" else places.markers
-    numbering = () if strategy.config.stripe else places.numbering
-    return RulesRow(strategy.alias, items, strategy.history, numbering, now, strategy.timing.clock)
-
-
-def _lives(strategy: Strategy, places: Places) -> TableLives:
-    needs = strategy.needs_transactions
-    return TableLives(places.written, strategy.forget, strategy.config, strategy.rules, needs_transactions=needs)

@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline
@@ -28,20 +27,9 @@ from .scopes import CounterScopes
 
 def give_counter(strategy: Strategy) -> None:
     """Give a strategy that has COUNTER_OPTIONS its counters, which are its evidence, and show its scopes."""
-    counter = StoredCounter(
-        dynamodb.table_name(strategy.option["counter_table"]),
-        strategy.layout,
-        strategy.numbers,
-        strategy.lives,
-        strategy.switch_note,
-        region=strategy.config.stripe,
-        check_items=strategy.option["check_items"],
-        wall=strategy.wall,
-    )
-    if strategy.config.series:
-        counter.version = strategy.config.version
+    counter = StoredCounter(strategy)
     strategy.counter, strategy.evidence = counter, counter.evidence
-    strategy.scopes = CounterScopes(strategy.scopes, counter)
+    strategy.scopes = CounterScopes(strategy, counter)
 
 
 def counter_of(strategy: Strategy) -> StoredCounter:
@@ -222,7 +210,7 @@ class CounterCommitter(Committer):
             self.counter.evidence.note(scope, last_value)
         step, given = self.counter.numbers.step, sum(pending.request.count for pending in write.pendings)
         if metrics.on:
-            metrics.wrote(self.counter.layout.alias, "values", given)
+            metrics.wrote(self.counter.alias, "values", given)
         value = last_value - step * (given - 1)
         for pending in write.pendings:
             count = pending.request.count

@@ -196,7 +196,7 @@ class _Scopes(CounterScopes):
 
     def __init__(self, strategy: Strategy, lines: ScopeLines) -> None:
         assert strategy.counter is not None
-        super().__init__(strategy.scopes, strategy.counter)
+        super().__init__(strategy, strategy.counter)
         self._lines = lines
 
     def page(

@@ -2,18 +2,15 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.module_loading import import_string
 
-from ..commit.retries import Deadline
 from ..exceptions import InvalidSequence, OperationNotSupported
 from ..rows import operator_errors
+from ..rows.assignments import Assigner
 from ..rows.course import Course, course_of_counter
 from ..rows.history import ScopeList, beginning_of
-from ..rows.layout import ItemLayout
-from ..rows.naming import Naming
 from ..rows.stored_counter import StoredCounter
 from ..types import Counter, Dated, Scope, begins
 
@@ -26,7 +23,7 @@ ListScopes = Callable[..., tuple[Sequence[Any], str | None]]
 """What the option "scopes" names: (cursor, limit) -> (scopes, next cursor)."""
 
 
-def listing(alias: str, option: str | None, kept: ScopeList) -> ListScopes | None:
+def _listing(alias: str, option: str | None, kept: ScopeList) -> ListScopes | None:
     """What lists the scopes of a sequence: its own list, or the function that the option "scopes" names."""
     if option in (None, KEPT):
         return kept.page if kept.keep else None
@@ -38,22 +35,13 @@ def listing(alias: str, option: str | None, kept: ScopeList) -> ListScopes | Non
     return found
 
 
-@dataclass(eq=False, repr=False)
 class Scopes:
-    """The scopes of a sequence without counters: its list has them, or a function of the application.
+    """The scopes of a sequence without counters: its list has them, or a function of the application."""
 
-    `_last_value` is the strategy's, and `deadline` makes one for a read.
-    """
-
-    naming: Naming
-    layout: ItemLayout
-    _last_value: Callable[[Scope], int | None]
-    deadline: Callable[[], Deadline]
-    _list_scopes: ListScopes | None
-
-    def __post_init__(self) -> None:
-        self.numbers = self.naming.numbers
-        self.alias = self.numbers.alias
+    def __init__(self, assigner: Assigner) -> None:
+        self.assigner, self.alias = assigner, assigner.alias
+        self.naming, self.numbers, self.layout = assigner.naming, assigner.numbers, assigner.layout
+        self._list_scopes = _listing(self.alias, assigner.option["scopes"], assigner.scope_list)
 
     def page(
         self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
@@ -128,7 +116,7 @@ class Scopes:
 
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
         """The last value of a scope, and by whom it is frozen if the read says that. Costs one read."""
-        return self._last_value(scope), None
+        return self.assigner.last_value(scope), None
 
     def free_value(self, scope: Scope) -> int:
         """The value after the last one of a scope. Costs one read. Raises SequenceFrozen if the read says that."""
@@ -145,8 +133,8 @@ class Scopes:
 class CounterScopes(Scopes):
     """The scopes of a sequence with counters: their rows say everything, and are a list where they have a table."""
 
-    def __init__(self, others: Scopes, counter: StoredCounter) -> None:
-        super().__init__(others.naming, others.layout, others._last_value, others.deadline, others._list_scopes)
+    def __init__(self, assigner: Assigner, counter: StoredCounter) -> None:
+        super().__init__(assigner)
         self._counter = counter
 
     def page(
@@ -164,7 +152,7 @@ class CounterScopes(Scopes):
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         scope, period = listed if isinstance(listed, tuple) else (listed, "")
-        return self._counter.shown(Dated.of(scope, period), self.deadline().read)
+        return self._counter.shown(Dated.of(scope, period), self.assigner.deadline().read)
 
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
         return course_of_counter(counter, self.numbers, now)

@@ -82,7 +82,7 @@ class SortKeyMaximum(Strategy):
         self.evidence: Evidence = Evidence(
             self.numbers, self.lives, lambda scope: f"items {self.layout.collection(scope)}"
         )
-        self.scopes = _TailScopes(self.scopes, self.option["time_name"])
+        self.scopes = _TailScopes(self)
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since
 
@@ -153,12 +153,8 @@ def _is_below(number: int | None, known: int | None) -> bool:
 class _TailScopes(Scopes):
     """Scopes whose items are the count: the highest one is the last value, and its row says whether it is frozen."""
 
-    def __init__(self, others: Scopes, time_name: str | None) -> None:
-        super().__init__(others.naming, others.layout, others._last_value, others.deadline, others._list_scopes)
-        self._time_name = time_name
-
     def look(self, scope: Scope) -> tuple[int | None, Mapping[str, Any] | None]:
-        number, _, frozen = self.layout.top(scope, self.deadline().read)
+        number, _, frozen = self.layout.top(scope, self.assigner.deadline().read)
         if number is None or number < self.numbers.start:
             return None, frozen
         return self.numbers.up_to(number, self.numbers.before_start), frozen
@@ -166,7 +162,7 @@ class _TailScopes(Scopes):
     def course(self, counter: Counter, now: float, moments: Sequence[float]) -> Course | None:
         """The course by the times of some items: those at doubling distances, and some where the moments lie."""
         last_value, start = counter.last_value, self.numbers.start
-        if self._time_name is None or self.numbers.others:
+        if self.assigner.option["time_name"] is None or self.numbers.others:
             return None
         if last_value is None:
             return course_of_nothing(self.numbers)
@@ -177,10 +173,10 @@ class _TailScopes(Scopes):
 
     def _times(self, scope: Scope, numbers: Sequence[int], now: float) -> dict[int, float]:
         """When the items of these numbers were made, as far as they say. One request; what it leaves out stays so."""
-        name, partition = self._time_name or "", self.layout.partition(scope)
+        name, partition = self.assigner.option["time_name"], self.layout.partition(scope)
         schema, places = self.layout.schema, [(partition, number) for number in numbers]
         request = expressions.read_many(schema, places, attributes=[name], consistent=False)
-        answer = read("batch_get_item", request, deadline=self.deadline())
+        answer = read("batch_get_item", request, deadline=self.assigner.deadline())
         rows = [dynamodb.unmarshal(row) for row in answer.get("Responses", {}).get(schema.table, ())]
         found = {schema.number(row): moment_of(row.get(name)) for row in rows}
         return {number: min(at, now) for number, at in found.items() if at is not None}

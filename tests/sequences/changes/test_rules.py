@@ -166,7 +166,7 @@ class TestRefused:
             assert min(following) > max(before[scope])
             if new.gapless:
                 assert audit(new, scope).unexplained == 0
-        assert rows() == [new.rules.now()] * len(rows())
+        assert rows() == [new.rules.now] * len(rows())
         assert adopt("orders", **WHO) == []
         strategies._made["orders"] = old  # a process that was started before goes on
         if count_apart(old, new):
@@ -316,7 +316,7 @@ class TestHarmless:
         before = put()
         new = become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
         assert put() > before
-        assert rows() == [new.rules.now()] * 2
+        assert rows() == [new.rules.now] * 2
         assert changed_settings("orders") == []
         assert warned(caplog) == []
 
@@ -362,7 +362,7 @@ class TestHarmless:
     def test_the_table_of_the_history(self) -> None:
         """It is a rule where the history is not among the items."""
         strategy = made_of("orders", {"STRATEGY": ATOMIC, "OPTIONS": {"history_table": "lines"}})
-        assert strategy.rules.now()["history_table"] == "lines"
+        assert strategy.rules.now["history_table"] == "lines"
 
     def test_a_rule_that_one_side_does_not_know(self) -> None:
         """Rules of another version may have other keys: only what both have is compared."""
@@ -395,7 +395,7 @@ class TestTheRow:
         new = become(TRANSACTIONAL)
         assert rows() == [{}, {}]
         assert put() > 1
-        assert rows() == [new.rules.now()] * 2
+        assert rows() == [new.rules.now] * 2
 
     def test_a_place_that_was_lost(self, become: Become) -> None:
         """One of the two rows alone is enough to refuse, and is stored again in the other place if all agrees."""
@@ -408,7 +408,7 @@ class TestTheRow:
                 put()
             become(ATOMIC)
             get_next_value("orders")
-            assert rows() == [old.rules.now()] * 2
+            assert rows() == [old.rules.now] * 2
 
     def test_both_directions(self, become: Become) -> None:
         """After the command the former settings are refused, whichever of the tables moved."""
@@ -473,7 +473,7 @@ class TestTheRow:
         take: Callable[[], int] = put if strategy is HIGHEST else partial(get_next_value, "orders")
         assert [take() for _ in range(3)] == [1, 2, 3]
         assert sum("looked up in one place alone" in one for one in warned(caplog)) == 1
-        assert rows() == [strategies["orders"].rules.now()]
+        assert rows() == [strategies["orders"].rules.now]
         become(strategy, {**options, "partition": "x-{scope}"})
         with pytest.raises(RulesChanged):
             take()
@@ -488,7 +488,7 @@ class TestTheRow:
             wire.before("PutItem", lambda: first.lives.bind(dynamodb.call))
             with pytest.raises(RulesChanged):
                 second.lives.bind(dynamodb.call)
-        assert rows() == [first.rules.now()] * 2
+        assert rows() == [first.rules.now] * 2
 
     def test_two_processes_alike(self, become: Become) -> None:
         """Processes that begin with the same settings at the same moment all go on."""
@@ -496,7 +496,7 @@ class TestTheRow:
         others = [made_of("orders", entry_of(ATOMIC)) for _ in range(8)]
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda one: one.lives.bind(dynamodb.call), others))
-        assert rows() == [strategy.rules.now()] * 2
+        assert rows() == [strategy.rules.now] * 2
 
 
 class TestAdopt:

@@ -1,6 +1,7 @@
 """The rows of counters, as they are read: nothing is sent here."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -152,14 +153,15 @@ class TestRows:
     def test_a_region_has_its_own(self) -> None:
         """Where each Region has a START of its own, its name follows the one of the sequence."""
         strategy: Strategy = make("atomic")
-        rows = CounterRows("sequences", strategy.layout, strategy.numbers, region="eu-west-1", wall=lambda: 0.0)
+        config = replace(strategy.config, region="eu-west-1", starts={"eu-west-1": 1})
+        rows = counter_of(type(strategy)(config)).rows
         assert (rows.beside_items, rows.schema.keys) == (False, {"sequence": "S", "scope": "S"})
         assert rows.key(Dated("a", "2026")) == {"sequence": {"S": "atomic@eu-west-1"}, "scope": {"S": "#2026#a"}}
 
     def test_beside_items(self) -> None:
         """In the table of the items a counter has a key that no item can have."""
         strategy: Strategy = make("atomic")
-        rows = CounterRows(strategy.schema.table, strategy.layout, strategy.numbers, region="", wall=lambda: 0.0)
+        rows = CounterRows(strategy.schema.table, strategy.layout, strategy.numbers, name="atomic", wall=lambda: 0.0)
         assert (rows.beside_items, rows.schema) == (True, strategy.schema)
         assert rows.key("a") == {"pk": {"S": "#counter#atomic#a"}, "sk": {"N": "0"}}
 
@@ -169,8 +171,8 @@ class TestRows:
         wrong = r"^SEQUENCES\['orders'\]\['OPTIONS'\]\['counter_table'\] must be another table"
         layout, numbers = Mock(spec=ItemLayout, schema=schema), Mock(spec=Numbers, alias="orders")
         with pytest.raises(InvalidSequence, match=wrong):
-            CounterRows("items", layout, numbers, region="", wall=lambda: 0.0)
-        assert not CounterRows("sequences", layout, numbers, region="", wall=lambda: 0.0).beside_items
+            CounterRows("items", layout, numbers, name="orders", wall=lambda: 0.0)
+        assert not CounterRows("sequences", layout, numbers, name="orders", wall=lambda: 0.0).beside_items
 
     def test_a_change(self, rows: CounterRows) -> None:
         """It is of the scope's row."""
