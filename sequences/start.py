@@ -26,7 +26,7 @@ def require_sound() -> None:
         try:
             strategy.lives.bind(deadline.send)
         except SequenceUnsound as error:
-            if not strategy.lives.needs.is_elsewhere:
+            if not strategy.config.is_elsewhere:
                 raise type(error)(f"The sequence {strategy.alias!r}: {error}") from error
         except SequenceError:
             pass  # a write, a check or the doctor says so

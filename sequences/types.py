@@ -221,6 +221,11 @@ class SequenceConfig:
         return self.region if self.starts else ""
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether another Region than this one writes the sequence."""
+        return self.home_region not in ("", self.region)
+
+    @property
     def counted_as(self) -> str:
         """The name of the counters and lines of hosts. Each Region that has a START of its own has its own ones."""
         return f"{self.alias}@{self.stripe}" if self.stripe else self.alias

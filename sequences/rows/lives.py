@@ -13,13 +13,13 @@ from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
-from ..dynamodb import TableLife
+from ..dynamodb import Copies, TableLife
 from ..dynamodb.expressions import KeySchema
 from ..exceptions import SequenceUnsound
 from ..types import SequenceConfig
 from .layout import Send
 from .rules_row import RulesRow
-from .soundness import TableRequirements, Verdict, judge
+from .soundness import Soundness, Verdict, judge
 
 LONGEST_LOOK = 5.0  # seconds after which the first caller may be stuck, and others ask themselves
 
@@ -57,10 +57,9 @@ class TableLives:
         """Whether a table that was made again is sure to have another life than the current one."""
         return bool(self.current) and all(life.identity for life in self.current)
 
-    @property
-    def needs(self) -> TableRequirements:
-        """What decides whether the sequence is sound on its tables."""
-        return TableRequirements(self.config, self.tables, self.needs_transactions)
+    def judged(self, copies: Sequence[Copies | None]) -> Soundness:
+        """Whether the sequence is sound on its tables, by the copies of each; None for one that is not known."""
+        return judge(self.config, copies, needs_transactions=self.needs_transactions)
 
     def takeable(self, pendings: Sequence[Pending[PutRequest]]) -> Sequence[Pending[PutRequest]]:
         """Reject requests that need a transaction if the tables take none (SequenceUnsound). Return the others."""
@@ -122,7 +121,7 @@ class TableLives:
         return others
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
-        soundness = judge(self.needs, dict(zip(self.tables, (life.copies for life in lives), strict=True)))
+        soundness = self.judged([life.copies for life in lives])
         if soundness.verdict is Verdict.UNSOUND:
             for table in self.tables:
                 dynamodb.ask_again(table, self.config.client)

@@ -7,7 +7,7 @@ refusal that an operator knows better than to heed is overridden in `ACCEPT`, wh
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dynamodb import Copies
@@ -32,20 +32,6 @@ class Verdict(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class TableRequirements:
-    """What decides whether a sequence is sound: its settings, its tables that are looked at, and its strategy."""
-
-    config: SequenceConfig
-    tables: Sequence[str]
-    needs_transactions: bool
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether another Region than this one writes the sequence."""
-        return self.config.home_region not in ("", self.config.region)
-
-
-@dataclass(frozen=True, slots=True)
 class Soundness:
     """The judgement of one sequence: the verdict, what was found, why it matters, and what helps.
 
@@ -59,21 +45,21 @@ class Soundness:
     takes_transactions: bool = True
 
 
-def judge(needs: TableRequirements, copies: Mapping[str, Copies | None]) -> Soundness:
-    """Judge a sequence by the copies of its tables; None stands for what could not be read.
+def judge(config: SequenceConfig, tables: Sequence[Copies | None], *, needs_transactions: bool) -> Soundness:
+    """Judge a sequence by the copies of its tables; None stands for a table that could not be read.
 
     The first of these that holds counts: another Region is the home, copies that agree later, no transactions.
     """
-    known = [one for table in needs.tables if (one := copies.get(table)) is not None]
+    known = [copies for copies in tables if copies is not None]
     later = next((one for one in known if one.is_global and not one.strongly), None)
     single = next((one for one in known if not one.transactions), None)
-    if needs.is_elsewhere:
-        return _elsewhere(needs.config.home_region, needs.config.region)
+    if config.is_elsewhere:
+        return _elsewhere(config.home_region, config.region)
     if later:
-        return _agreeing_later(needs, later)
+        return _agreeing_later(config, later)
     if single:
-        return _without_transactions(needs, single)
-    if len(known) < len(needs.tables):
+        return _without_transactions(config, single, needs_transactions=needs_transactions)
+    if len(known) < len(tables):
         reason = "Not every table could be read, so that nobody knows whether other Regions write it. Writing goes on."
         return Soundness(Verdict.UNKNOWN, "not known", reason)
     return Soundness(Verdict.GOOD, "one Region", "Conditions are checked against the only copy.")
@@ -89,13 +75,13 @@ def _elsewhere(home: str, here: str) -> Soundness:
     )
 
 
-def _agreeing_later(needs: TableRequirements, copies: Copies) -> Soundness:
+def _agreeing_later(config: SequenceConfig, copies: Copies) -> Soundness:
     """Of an eventually consistent global table: each Region checks conditions against its own copy."""
     found = copies.told
-    if home := needs.config.home_region:
+    if home := config.home_region:
         reason = f"Only {home} writes it, and conditions are checked there. Other Regions read it later."
         return Soundness(Verdict.GOOD, found, reason)
-    if needs.config.stripe:
+    if config.stripe:
         return Soundness(
             Verdict.GOOD,
             found,
@@ -103,7 +89,7 @@ def _agreeing_later(needs: TableRequirements, copies: Copies) -> Soundness:
             "another one may not know its idempotency token yet, and stores it a second time, under another number.",
         )
     return _unless_accepted(
-        needs,
+        config,
         SAME_NUMBER,
         found,
         "Each Region checks conditions against its own copy: two Regions give the same number, silently.",
@@ -112,17 +98,17 @@ def _agreeing_later(needs: TableRequirements, copies: Copies) -> Soundness:
     )
 
 
-def _without_transactions(needs: TableRequirements, copies: Copies) -> Soundness:
+def _without_transactions(config: SequenceConfig, copies: Copies, *, needs_transactions: bool) -> Soundness:
     """Of a table that takes single conditional writes alone."""
-    if needs.needs_transactions:
+    if needs_transactions:
         return _unless_accepted(
-            needs,
+            config,
             NO_TRANSACTIONS,
             copies.told,
             "The table takes no transactions, and this strategy needs one for each number.",
             "Give the sequence AtomicCounter or SortKeyMaximum, or a table in one Region of AWS.",
         )
-    if NO_TRANSACTIONS in needs.config.accepted:
+    if NO_TRANSACTIONS in config.accepted:
         return _accepted(NO_TRANSACTIONS, copies.told)
     return Soundness(
         Verdict.CAREFUL,
@@ -134,8 +120,8 @@ def _without_transactions(needs: TableRequirements, copies: Copies) -> Soundness
     )
 
 
-def _unless_accepted(needs: TableRequirements, risk: str, found: str, reason: str, remedy: str) -> Soundness:
-    if risk in needs.config.accepted:
+def _unless_accepted(config: SequenceConfig, risk: str, found: str, reason: str, remedy: str) -> Soundness:
+    if risk in config.accepted:
         return _accepted(risk, found, remedy)
     return Soundness(Verdict.UNSOUND, found, reason, f"{remedy} If you know better, add {risk!r} to its ACCEPT.")
 

@@ -129,15 +129,15 @@ class _Reading:
 
     def sequence(self, strategy: Strategy, tables: Sequence[TableFacts], most_scopes: int) -> Iterator[Finding]:
         """Whether its strategy and its settings hold on its tables, if they are there, and how its scopes are."""
-        needs = strategy.lives.needs
-        about = {table.name: table.table for table in tables if table.client == needs.config.client}
-        if not any(about[table] is None for table in needs.tables):
-            yield judging.of_regions(needs, about)
-            yield judging.of_settings(needs.config.alias, self._changed(strategy))
+        about = {table.name: table.table for table in tables if table.client == strategy.config.client}
+        found = [about[table] for table in strategy.lives.tables]
+        if not any(one is None for one in found):
+            yield judging.of_regions(strategy.lives, found)
+            yield judging.of_settings(strategy.alias, self._changed(strategy))
         if not most_scopes:
             return
-        if away := self.away.get(needs.config.client):
-            yield Finding.unknown(f"sequence {needs.config.alias}", "scopes", Unknown(away))
+        if away := self.away.get(strategy.config.client):
+            yield Finding.unknown(f"sequence {strategy.alias}", "scopes", Unknown(away))
         else:
             yield from read_scopes(strategy, most_scopes)
 

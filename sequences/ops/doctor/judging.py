@@ -8,8 +8,9 @@ from typing import Any
 from ... import dynamodb
 from ...commit.waiters import UNITS_PER_SECOND
 from ...dynamodb.expressions import MARKER_EXPIRY, shown
+from ...rows.lives import TableLives
 from ...rows.rules import RESTORED, Difference
-from ...rows.soundness import TableRequirements, Verdict, judge
+from ...rows.soundness import Verdict
 from .findings import Fact, Finding, Unknown
 
 SLOW_SECONDS = 0.05
@@ -245,11 +246,10 @@ def of_limits(client: str, limits: Fact) -> Finding:
     )
 
 
-def of_regions(needs: TableRequirements, tables: Mapping[str, Fact]) -> Finding:
+def of_regions(lives: TableLives, tables: Sequence[Fact]) -> Finding:
     """Whether the strategy of a sequence holds on its tables, by the answers to DescribeTable."""
-    copies = {name: dynamodb.copies_in(told) for name, told in tables.items() if isinstance(told, Mapping)}
-    held = judge(needs, copies)
-    return Finding(f"sequence {needs.config.alias}", "Regions", held.verdict, held.found, held.reason, held.remedy)
+    held = lives.judged([dynamodb.copies_in(told) if isinstance(told, Mapping) else None for told in tables])
+    return Finding(f"sequence {lives.config.alias}", "Regions", held.verdict, held.found, held.reason, held.remedy)
 
 
 def of_settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Finding:

@@ -34,7 +34,7 @@ from sequences.ops.doctor import diagnose
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
 from sequences.rows import lives
-from sequences.rows.soundness import RISKS, TableRequirements, Verdict, judge
+from sequences.rows.soundness import RISKS, Soundness, Verdict, judge
 from sequences.start import require_sound
 from sequences.testing import moto_engine
 from sequences.types import SequenceConfig
@@ -110,9 +110,8 @@ class TestCopies:
         assert copies_in({"Replicas": REPLICAS}).is_global
 
 
-def needs(**changes: Any) -> TableRequirements:
-    """What a sequence with one table needs."""
-    given = {name: changes.pop(name, default) for name, default in (("tables", ("t",)), ("needs_transactions", False))}
+def judged(*tables: Copies | None, needs_transactions: bool = False, **changes: Any) -> Soundness:
+    """The judgement of a sequence on its tables."""
     entry: dict[str, Any] = {
         "alias": "s",
         "strategy": "",
@@ -123,7 +122,7 @@ def needs(**changes: Any) -> TableRequirements:
         "options": {},
     }
     entry |= {"client": "default", "period": Period(), "format": None}
-    return TableRequirements(SequenceConfig(**{**entry, **changes}), **given)
+    return judge(SequenceConfig(**{**entry, **changes}), tables, needs_transactions=needs_transactions)
 
 
 HOME = {"region": "us-east-1", "home_region": "us-east-1"}
@@ -176,7 +175,7 @@ class TestJudgement:
         transactions: bool,
     ) -> None:
         """Each kind of table has its verdict for each kind of sequence, and what is not good says what helps."""
-        soundness = judge(needs(**settings_), {"t": copies})
+        soundness = judged(copies, **settings_)
         assert soundness.verdict is verdict
         assert reason in soundness.reason
         assert remedy in soundness.remedy
@@ -187,13 +186,12 @@ class TestJudgement:
     @pytest.mark.parametrize(("other", "verdict"), [(ONE, GOOD), (LATER, UNSOUND), (AT_ONCE, CAREFUL), (None, UNKNOWN)])
     def test_every_table_counts(self, other: Copies | None, verdict: Verdict) -> None:
         """The worst of its tables decides; one that is unknown makes nothing sound."""
-        both = needs(tables=("t", "u"))
-        assert judge(both, {"t": ONE, "u": other}).verdict is verdict
-        assert judge(both, {"t": other, "u": ONE}).verdict is verdict
+        assert judged(ONE, other).verdict is verdict
+        assert judged(other, ONE).verdict is verdict
 
     def test_the_remedy_names_the_risk(self) -> None:
         """Whoever knows better reads what to write into ACCEPT."""
-        assert "add 'regions-give-the-same-number' to its ACCEPT" in judge(needs(), {"t": LATER}).remedy
+        assert "add 'regions-give-the-same-number' to its ACCEPT" in judged(LATER).remedy
 
     @pytest.mark.parametrize(
         ("copies", "found"),
@@ -202,11 +200,11 @@ class TestJudgement:
     )
     def test_what_is_found(self, copies: Copies | None, found: str) -> None:
         """People read which copies a table has."""
-        assert judge(needs(), {"t": copies}).found == found
+        assert judged(copies).found == found
 
     def test_what_is_accepted(self) -> None:
         """A risk that is taken is told with the copies, and with how to be rid of it."""
-        taken = judge(needs(accepted=frozenset(RISKS)), {"t": AT_ONCE})
+        taken = judged(AT_ONCE, accepted=frozenset(RISKS))
         assert (taken.found, taken.remedy) == (AT_ONCE.told, "Take it out of ACCEPT as soon as it is mended.")
 
     def test_the_names_of_verdicts(self) -> None:
