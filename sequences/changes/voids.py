@@ -10,6 +10,7 @@ from ..dynamodb import expressions
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
 from ..rows.layout import signed_void
+from ..rows.reading import stored_row
 from ..signals import value_voided
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
@@ -54,7 +55,7 @@ def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         wanted = f"it must be a value of the sequence up to its last value, which is {found}"
         raise InvalidChange(f"value is {value!r}; {wanted}.")
     table, partition = seen.layout.schema.table, seen.layout.schema.partition_name
-    row = seen.read(table, key)
+    row = stored_row(table, key, seen.send)
     if void := signed_void(row):
         return Plan(before=value, after=value, stands=void)
     if "void" in row:

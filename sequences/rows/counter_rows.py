@@ -17,7 +17,7 @@ from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers
-from .reading import read_rows, sorted_page
+from .reading import read_rows, sorted_page, stored_row
 from .tallies import RULERS, tallies_in
 
 CLOSED = "closed"
@@ -183,8 +183,7 @@ class Closings:
         While it is closed, `since` says from which moment on (seconds since 1970, 0 for always), and `open` has the
         texts of the scopes that are open again.
         """
-        answer = send("get_item", expressions.read_item(*self.place(period)))
-        return dynamodb.unmarshal(answer.get("Item", {}))
+        return stored_row(*self.place(period), send)
 
     def about(self, scope: Dated, send: Send) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The row of the period of a scope that begins, and what it says of that scope: empty if it stays open.

@@ -23,7 +23,7 @@ from ..exceptions import InvalidChange, InvalidSequence, NotWritten, StorageRefu
 from ..types import Change, Dated, Scope, parted, scope_of_text, scope_text
 from .layout import Send
 from .lru import LRU, SCOPES_CHECKED
-from .reading import pages, sorted_page
+from .reading import pages, sorted_page, stored_row
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after")
 LINES_A_PAGE = 1000
@@ -127,8 +127,7 @@ class SwitchNote:
 
     def read(self, send: Send) -> Mapping[str, Any]:
         """The note about the last switch, empty if there was none; `to` names the strategy while it is under way."""
-        request = expressions.read_item(self._history.schema.table, self.key)
-        return dynamodb.unmarshal(send("get_item", request).get("Item", {}))
+        return stored_row(self._history.schema.table, self.key, send)
 
     def is_switching(self, send: Send) -> bool:
         """Whether a switch is under way, so that counters follow items. A yes is remembered for FOLLOW_SECONDS."""

@@ -20,7 +20,7 @@ from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
 from .lru import LRU, SCOPES_CHECKED
-from .reading import read_rows, sorted_page
+from .reading import read_rows, sorted_page, stored_row
 
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
@@ -42,7 +42,7 @@ class LineRows:
 
     def of(self, scope: str | None, send: Send) -> Lines:
         """The lines of a scope; none where the settings hold. One consistent read, 1 read unit for up to 4 KB."""
-        return _lines(self._read(self._key(scope), send))
+        return _lines(stored_row(self.schema.table, self._key(scope), send))
 
     def of_many(self, scopes: Iterable[str | None], send: Send) -> dict[str | None, Lines]:
         """The lines of at most 100 scopes, without those that the engine leaves out. One consistent request."""
@@ -52,11 +52,11 @@ class LineRows:
 
     def version(self, send: Send) -> int:
         """How many changes there were. One consistent read."""
-        return int(self._read(self._head, send).get("version", 0))
+        return int(stored_row(self.schema.table, self._head, send).get("version", 0))
 
     def has_own_periods(self, send: Send) -> bool:
         """Whether a line ever had another PERIOD than the settings. One consistent read."""
-        return bool(self._read(self._head, send).get(_OWN_PERIODS))
+        return bool(stored_row(self.schema.table, self._head, send).get(_OWN_PERIODS))
 
     def page(self, cursor: str | None, limit: int) -> tuple[list[tuple[str | None, Lines]], str | None]:
         """Some scopes with their lines, sorted, and the cursor of the next page. One query."""
@@ -91,10 +91,6 @@ class LineRows:
     def named(self, scope: str | None, name: str) -> Mapping[str, Any]:
         """The action that stores the name of a scope, which may have no lines. No number depends on it."""
         return expressions.change_row(self.schema.table, self._key(scope), unchanged={}, sets={"name": name})
-
-    def _read(self, key: Mapping[str, Any], send: Send) -> Mapping[str, Any]:
-        answer = send("get_item", expressions.read_item(self.schema.table, key))
-        return dynamodb.unmarshal(answer.get("Item", {}))
 
     @property
     def _head(self) -> dict[str, Any]:

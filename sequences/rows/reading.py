@@ -1,4 +1,4 @@
-"""Reads whole collections, in pages and in batches."""
+"""Reads single rows, and whole collections in pages and in batches."""
 
 from __future__ import annotations
 
@@ -69,6 +69,11 @@ def sorted_page(
     answer = read("query", expressions.beginning(request, begin) if begin else request, client=schema.client)
     last = answer.get("LastEvaluatedKey")
     return [unmarshal(row) for row in answer["Items"]], last and last[schema.sort_name]["S"]
+
+
+def stored_row(table: str, key: Wire, send: Send) -> Row:
+    """The row under a key, empty if there is none. One consistent read."""
+    return unmarshal(send("get_item", expressions.read_item(table, key)).get("Item", {}))
 
 
 def read_rows(table: str, keys: Sequence[Row], attributes: Sequence[str], send: Send) -> list[Row | None]:

@@ -13,7 +13,6 @@ from typing import Any
 from .. import dynamodb
 from ..commit.requests import Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import RETRYABLE_CANCELLATIONS
-from ..dynamodb import expressions
 from ..dynamodb.expressions import LAST_DOCUMENT
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
@@ -21,6 +20,7 @@ from . import operator_errors
 from .answers import Answers, Markers
 from .assignments import Assigner
 from .layout import begins_skip, frozen_in
+from .reading import stored_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,7 @@ class Refusals:
         requests = [pending.request for write in refusal.undecided for pending in write.pendings]
         for token in {request.token for request in requests if request.marked and request.token in found}:
             place = self.markers.schema.table, self.markers.key(refusal.scope, token)
-            answer = refusal.deadline.send("get_item", expressions.read_item(*place))
-            yield dynamodb.unmarshal(answer.get("Item", {})).get("request")
+            yield stored_row(*place, refusal.deadline.send).get("request")
 
     def _with_rows(self, refusal: Refusal) -> Refusal:
         """The refusal with the rows that its conditions met.
@@ -81,11 +80,10 @@ class Refusals:
         hides = any(reason.code == "ValidationError" for _, reason in refusal.reasons)
         reasons = list(refusal.error.reasons)
         for place, (role, reason) in enumerate(refusal.reasons):
-            unseen = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
-            if unseen and not reason.old and role.kind in ("item", "marker"):
-                answer = refusal.deadline.send("get_item", expressions.read_item(*self._row_of(refusal, role)))
-                if row := dynamodb.unmarshal(answer.get("Item", {})):
-                    reasons[place] = replace(reason, code="ConditionalCheckFailed", old=row)
+            hidden = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
+            unseen = hidden and not reason.old and role.kind in ("item", "marker")
+            if unseen and (row := stored_row(*self._row_of(refusal, role), refusal.deadline.send)):
+                reasons[place] = replace(reason, code="ConditionalCheckFailed", old=row)
         return replace(refusal, error=WriteCancelled(str(refusal.error), tuple(reasons)))
 
     def _row_of(self, refusal: Refusal, role: Role) -> tuple[str, Mapping[str, Any]]:

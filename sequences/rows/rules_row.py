@@ -26,6 +26,7 @@ from ..dynamodb.expressions import KeySchema
 from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, TableRestored, WriteCancelled
 from .history import History
 from .layout import Send
+from .reading import stored_row
 from .rules import RESTORED, Difference, Told, class_name, differences
 from .soundness import Verdict
 
@@ -224,8 +225,7 @@ class RulesRow:
         rows, refused = [], None
         for place in places:
             try:
-                answer = send("get_item", expressions.read_item(place.schema.table, place.key))
-                rows.append(self._found(place, dynamodb.unmarshal(answer.get("Item", {})), send))
+                rows.append(self._found(place, stored_row(place.schema.table, place.key, send), send))
             except StorageRefused as error:
                 refused = error
         if refused and not rows:

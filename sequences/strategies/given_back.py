@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import dynamodb
-from ..commit.retries import Deadline, new_token, read, write_once
-from ..dynamodb import expressions
+from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb.expressions import BORN, CHANGED, GIVEN_BACK
 from ..exceptions import WriteCancelled
 from ..rows import operator_errors
 from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.reading import stored_row
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 
@@ -108,8 +108,7 @@ class GivenBack:
         """
         self._forget_given(scope, ranges)
         while True:
-            request = expressions.read_item(self._counter.table, self._counter.key(scope))
-            row = dynamodb.unmarshal(read("get_item", request, deadline=deadline).get("Item", {}))
+            row = stored_row(self._counter.table, self._counter.key(scope), deadline.read)
             # After the read: in a table that is made again later, no row has this token.
             life = self._life(deadline, anew=True)
             texts = [*self._texts(row, life), *map(_text, ranges)]

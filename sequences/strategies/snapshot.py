@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from .. import dynamodb
-from ..dynamodb import expressions
 from ..exceptions import ScopeNotFound
 from ..rows import counter_rows, operator_errors
 from ..rows.layout import Send
+from ..rows.reading import stored_row
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 from .base import Strategy
@@ -24,7 +23,7 @@ class ScopeSnapshot:
         self.counter = counter or strategy.counter
         evidence = (self.counter or strategy).evidence
         self._remembered = evidence.known(scope) if evidence else None  # before the reads: others may count on then
-        self.row = self.read(self.counter.table, self.counter.key(scope)) if self.counter else {}
+        self.row = stored_row(self.counter.table, self.counter.key(scope), send) if self.counter else {}
         self.state = counter_rows.CounterState.of(self.row)
         self.top, _, self.frozen_row = self.layout.top(scope, send)
         is_lower = self._remembered is not None and (self.last is None or self.last < self._remembered)
@@ -32,10 +31,6 @@ class ScopeSnapshot:
             self._remembered = None
         if self.top is None and strategy.option.get("scope_must_exist"):
             raise ScopeNotFound.of(strategy.alias, scope, "create it before you change it")
-
-    def read(self, table: str, key: Mapping[str, Any]) -> dict[str, Any]:
-        """A row of this table, empty if there is none. One consistent read."""
-        return dynamodb.unmarshal(self.send("get_item", expressions.read_item(table, key)).get("Item", {}))
 
     def change(self, **how: Any) -> dict[str, Any]:
         """An update of the counter, which must be there; `how` is as for `change_row`."""

@@ -38,9 +38,8 @@ class Row:
             state=lambda scope, send: SimpleNamespace(row=dynamodb.marshal(self.now) or None),
             rows=SimpleNamespace(change=lambda scope, **how: how, schema=SimpleNamespace(client="a client")),
         )
-        self.deadline: Any = SimpleNamespace(read=None, send="send", try_again=self.asked.append)
+        self.deadline: Any = SimpleNamespace(read=self.read, send="send", try_again=self.asked.append)
         self.given_back = GivenBack(counter)
-        monkeypatch.setattr(given_back, "read", self.read)
         monkeypatch.setattr(given_back, "write_once", self.write)
         monkeypatch.setattr(dynamodb, "life_of", self.life_of)
 
@@ -55,7 +54,7 @@ class Row:
         self.errors.append(error)
         return error
 
-    def read(self, operation: str, request: Mapping[str, Any], *, deadline: object) -> dict[str, Any]:
+    def read(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         self.asked.append((operation, request))
         return {"Item": dynamodb.marshal(self.now)} if self.now else {}
 
