@@ -49,10 +49,14 @@ class AtomicCounter(CounterStrategy):
 
 
 class Addition(CounterCommitter):
-    """Takes values by one atomic addition to the counter."""
+    """Takes values by one atomic addition to the counter.
 
-    def __init__(self, counter: StoredCounter) -> None:
+    In `births` it notes the mark of the birth of the counter that values come from: of two in one scope, the first.
+    """
+
+    def __init__(self, counter: StoredCounter, births: LRU[str] | None = None) -> None:
         super().__init__(counter)
+        self._births = births
         self._fitting: LRU[int] = LRU()  # for how many of those who wait there are values left
 
     def prepare(self, scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
@@ -91,6 +95,8 @@ class Addition(CounterCommitter):
 
     def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState, born: str | None) -> None:
         """Give the values of an addition to a counter with this mark of its birth."""
+        if born and self._births is not None and self._births.get(scope) is None:
+            self._births.put(scope, born)
         assert state.last_value is not None
         self.taken(scope, write, state.last_value)
 

@@ -10,16 +10,14 @@ from math import inf
 from typing import Any
 
 from ..commit.commit_queues import GLANCE_SECONDS, is_inner
-from ..commit.requests import Committer, Pending, PreparedWrite, ReserveRequest, values_of
+from ..commit.requests import Committer, Pending, ReserveRequest, values_of
 from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..metrics.instruments import BLOCKS
-from ..rows.counter_rows import CounterState
 from ..rows.lru import LRU
 from ..rows.options import positive, whole
-from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .atomic import Addition
 from .block_pool import Block, BlockPool, Fetch
@@ -100,7 +98,7 @@ class BlockAllocator(CounterStrategy):
 
     def committer(self) -> Committer:
         self._births: LRU[str] = LRU()
-        return _Reservation(self.counter, self._births)
+        return Addition(self.counter, self._births)
 
     def next_value(self, scope: Scope, deadline: Deadline | None = None) -> int:
         watch = self._watch
@@ -240,19 +238,6 @@ class BlockAllocator(CounterStrategy):
 
     def held(self, scope: Scope) -> int:
         return self._held.held(scope)
-
-
-class _Reservation(Addition):
-    """An addition that notes the birth of the counter that its values come from: of two in one scope, the first."""
-
-    def __init__(self, counter: StoredCounter, births: LRU[str]) -> None:
-        super().__init__(counter)
-        self._births = births
-
-    def _settle(self, scope: Scope, write: PreparedWrite, state: CounterState, born: str | None) -> None:
-        if born and self._births.get(scope) is None:
-            self._births.put(scope, born)
-        super()._settle(scope, write, state, born)
 
 
 def _give_back(reference: weakref.ref[BlockAllocator]) -> None:

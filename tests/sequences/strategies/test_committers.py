@@ -16,7 +16,6 @@ from sequences.rows.lru import LRU
 from sequences.rows.numbers import Numbers
 from sequences.strategies import atomic, optimistic
 from sequences.strategies.atomic import Addition
-from sequences.strategies.block import _Reservation
 from sequences.strategies.optimistic import _ReadThenWrite
 
 KEY = {"scope": {"S": "ABC"}}
@@ -155,7 +154,7 @@ class TestAddition:
     def test_the_birth_of_its_counter(self, counter: Any) -> None:
         """A reservation of a block notes the birth of its counter, the first one of a scope."""
         births: LRU[str] = LRU()
-        committer = _Reservation(counter, births)
+        committer = Addition(counter, births)
         for born in (None, "first", "second"):
             write = committer.prepare("ABC", pendings(1), DEADLINE)
             row = {"last_value": {"N": "25"}, **({BORN: {"S": born}} if born else {})}
