@@ -23,16 +23,14 @@ from .assignments import Assigner
 from .put_requests import own_places
 
 
-@dataclass(slots=True, eq=False)
 class Markers:
     """The markers of one sequence. Each expires `seconds` after it is written. `template` is its FORMAT."""
 
-    alias: str
-    schema: KeySchema
-    seconds: int
-    ignored: Collection[str]
-    template: str | None
-    wall: Callable[[], float]
+    def __init__(self, assigner: Assigner, schema: KeySchema) -> None:
+        self.alias, self.schema, self.wall = assigner.alias, schema, assigner.wall
+        self.seconds: int = assigner.option["marker_seconds"]
+        self.ignored: Collection[str] = assigner.option["ignore_in_repeat"]
+        self.template = assigner.config.format
 
     def partition(self, scope: Scope) -> str:
         """The partition key of a scope's markers. No scope's items can have it.
@@ -95,11 +93,6 @@ class Answers:
         """The value of an item, from the value of the first item of its request."""
         return first + self._assigner.numbers.step * place
 
-    def text(self, value: int, scope: Scope, day: datetime.date | None, former: Format | None = None) -> str:
-        """A value as FORMAT writes it, or a former one."""
-        plain, period = parted(scope)
-        return (former or self._format).text(value, plain, day, period)
-
     def writing(self, value: int, scope: Scope, day: datetime.date | None) -> Callable[[str], str]:
         """What writes the other texts of a value, each by its template (see `actions.value_text`)."""
         plain, period = parted(scope)
@@ -118,7 +111,7 @@ class Answers:
 
         A repeat has the texts that its items were given, by the FORMAT of then.
         """
-        plain, period = parted(scope)
+        form, (plain, period) = replayed_by or self._format, parted(scope)
         count = pending.request.count if pending.request.more else 1
         first = Allocation(
             sequence=self._assigner.alias,
@@ -129,12 +122,12 @@ class Answers:
             write_units=pending.write_units / count,
             read_units=pending.read_units / count,
             period=period,
-            text=self.text(value, scope, day, replayed_by),
+            text=form.text(value, plain, day, period),
         )
         if count > 1:
             following = [self.value(value, place) for place in range(1, count)]
             pending.rest = tuple(
-                replace(first, value=one, text=self.text(one, scope, day, replayed_by)) for one in following
+                replace(first, value=one, text=form.text(one, plain, day, period)) for one in following
             )
         pending.settle(first)
 

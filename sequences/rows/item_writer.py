@@ -156,7 +156,7 @@ class ItemWriter(Committer):
         item, own_key = request.items[place]
         if request.has_blanks:
             item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
-        text = self.answers.text(value, scope, request.day) if self.layout.text_name else ""
+        text = self.assigner.naming.text(value, scope, request.day) if self.layout.text_name else ""
         written = self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)
         return self.layout.with_digest({**item, **written})
 

@@ -135,14 +135,7 @@ class Strategy(Assigner):
         self.naming = Naming(config, self.schema.padded_width, self.wall)
         self.numbers = self.naming.numbers
         self.layout = item_layout(config, self.schema, self.option, takes_own_keys=self.takes_own_keys)
-        self.markers = Markers(
-            self.alias,
-            places.markers,
-            seconds=self.option["marker_seconds"],
-            ignored=self.option["ignore_in_repeat"],
-            template=config.format,
-            wall=self.wall,
-        )
+        self.markers = Markers(self, places.markers)
         self.history = History(self.alias, places.history, self.schema.table)
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)
@@ -168,11 +161,17 @@ class Strategy(Assigner):
 
     def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
         """Store each request's item under the next value, or settle the request with an error."""
+        self.items.submit(scope, self.takeable(scope, pendings, deadline), deadline)
+
+    def takeable(
+        self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline
+    ) -> Sequence[Pending[PutRequest]]:
+        """The requests that are to be written. The others are settled: what is wrong with them is known before."""
         self.layout.check_scope(scope)
         self.lives.bind(deadline.send, deadline)
         if self.naming.limits:
             pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers.repeat_if_marked, deadline)
-        self.items.submit(scope, self.lives.takeable(pendings), deadline)
+        return self.lives.takeable(pendings)
 
     def changed(self, scope: Scope, last_value: int | None) -> None:
         """A guarded change of this process has moved the scope to `last_value`, has frozen or has thawed it."""

@@ -130,16 +130,14 @@ class CounterStrategy(Strategy):
             raise pending.answer
         return pending
 
-    def put(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:
+    def takeable(
+        self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline
+    ) -> Sequence[Pending[PutRequest]]:
         """Answer a repeat from its marker first, so that it takes no value."""
-        self.layout.check_scope(scope)
-        self.lives.bind(deadline.send, deadline)
-        if self.naming.limits:
-            pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers.repeat_if_marked, deadline)
-        pendings = self.lives.takeable(pendings)
+        pendings = super().takeable(scope, pendings, deadline)
         for pending in pendings:
             self.item_writer.answers.repeat_if_marked(scope, pending, deadline)
-        self.items.submit(scope, [pending for pending in pendings if pending.answer is None], deadline)
+        return [pending for pending in pendings if pending.answer is None]
 
     def assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Take values for the requests without one. A request keeps its value until another item is found under it.

@@ -60,7 +60,6 @@ def told(value: int, *, units: float = 6.0, reads: float = 3.0, **changes: Any) 
 def test_values_and_texts(answers: Answers) -> None:
     """The items of a request have values that follow each other, and each its texts."""
     assert [answers.value(1001, place) for place in range(3)] == [1001, 1011, 1021]
-    assert answers.text(1001, SCOPE, DAY) == "A-2026-1001"
     write = answers.writing(1001, SCOPE, DAY)
     assert [write("{text}"), write("{period}/{month}/{scope}/{value:06d}")] == ["A-2026-1001", "2026/03/A/001001"]
     assert answers.sample("{scope}") == "ABC"

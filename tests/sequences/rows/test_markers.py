@@ -24,7 +24,10 @@ KEY = {"pk": {"S": "#marker#orders#A"}, "sk": {"N": str(marker_number("t"))}}
 
 def made(clock: Clock, *, template: str | None = "A-{value}") -> Markers:
     """Those of a sequence; each is kept for a minute."""
-    return Markers("orders", SCHEMA, seconds=60, ignored=["at"], template=template, wall=clock)
+    options = {"marker_seconds": 60, "ignore_in_repeat": ["at"]}
+    assigner: Any = Mock(alias="orders", option=options, wall=clock)
+    assigner.config.format = template
+    return Markers(assigner, SCHEMA)
 
 
 def test_the_key(clock: Clock) -> None:
