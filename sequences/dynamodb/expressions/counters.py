@@ -97,7 +97,8 @@ def with_tally(request: Wire, tally: Tally) -> dict[str, Any]:
     if tally.is_first:
         update += ", #since = if_not_exists(#since, :now)"
     if tally.outdated:
-        update += f" REMOVE {', '.join(f'#{name}' for name in tally.outdated)}"
+        removes = ", ".join(f"#{name}" for name in tally.outdated)
+        request = {**request, "UpdateExpression": f"{request['UpdateExpression']} REMOVE {removes}"}
     returns = {"ReturnValues": "ALL_NEW"} if tally.is_first and "ReturnValues" in request else {}
     names = {"#day": tally.day, "#hour": tally.hour}
     return {**_setting(request, update, {"none": 0, "given": tally.given}, names), **returns}
@@ -133,12 +134,7 @@ def while_open(advance: Wire, closing: Mapping[str, Any] | None) -> dict[str, An
 
 def with_fewer_own_keys(change: Wire, count: int) -> dict[str, Any]:
     """A change of a counter that counts so many of these values no longer."""
-    return {
-        **change,
-        "UpdateExpression": change["UpdateExpression"].replace("SET ", "SET #own_keys = #own_keys - :own_keys, ", 1),
-        "ExpressionAttributeNames": {**change["ExpressionAttributeNames"], "#own_keys": OWN_KEYS},
-        "ExpressionAttributeValues": {**change["ExpressionAttributeValues"], ":own_keys": {"N": str(count)}},
-    }
+    return _setting(change, "#own_keys = #own_keys - :own_keys", {"own_keys": count})
 
 
 def with_lines(write: Wire, version: int) -> dict[str, Any]:
@@ -165,7 +161,7 @@ def _only_if(request: Wire, condition: str, names: Mapping[str, str]) -> dict[st
 
 def _setting(request: Wire, update: str, values: Mapping[str, Any], names: Mapping[str, str] = {}) -> dict[str, Any]:
     """The update, which sets more. Its own names keep their meaning."""
-    more = expressed(f"{request['UpdateExpression']}, {update}", "", values, names)
+    more = expressed(f"SET {update}, {request['UpdateExpression'].removeprefix('SET ')}", "", values, names)
     expressions = ("ExpressionAttributeNames", "ExpressionAttributeValues")
     return {**request, **more, **{name: {**more[name], **request[name]} for name in expressions}}
 
