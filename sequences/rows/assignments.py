@@ -13,7 +13,7 @@ from ..commit.retries import Deadline, Timing
 from ..exceptions import CancellationReason
 from ..types import Scope, SequenceConfig
 from .counter_memory import Evidence
-from .history import ScopeList, SwitchNote
+from .history import History, ScopeList, SwitchNote
 from .layout import ItemLayout, Send
 from .lives import TableLives
 from .naming import Naming
@@ -62,6 +62,7 @@ class Assigner(ABC):
     numbers: Numbers
     layout: ItemLayout
     lives: TableLives
+    history: History
     switch_note: SwitchNote
     scope_list: ScopeList
     own_rows: OwnRows

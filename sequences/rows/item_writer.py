@@ -39,14 +39,8 @@ class ItemWriter(Committer):
         self.layout, self.lives = self.assigner.layout, self.assigner.lives
         self.most_actions, self._clock = self.assigner.most_actions, self.assigner.timing.clock
         self.answers = Answers(self.assigner, self.markers)
-        requests = Requests(
-            alias=self.assigner.alias,
-            most_actions=self.most_actions,
-            own_key=BroughtKeys(self.layout).of,
-            own_row=self.assigner.own_rows.problem,
-            digest=self.markers.digest,
-            sample=self.answers.sample,
-        )
+        own_key = BroughtKeys(self.layout).of
+        requests = Requests(self.assigner, own_key, self.markers.digest, self.answers.sample)
         self.request, self.reservation, self.parts = requests.put, requests.reservation, requests.parts
         self.refusals = Refusals(self.assigner, self.markers, self.answers, self._lost)
         self._turns: dict[Scope, Turn] = {}

@@ -12,21 +12,20 @@ from ..commit.requests import MOST_BYTES, Pending, PutRequest
 from ..dynamodb import BLANK, expressions, filled, has_blanks, item_size, marshal
 from ..exceptions import InvalidItem
 from ..types import Scope, parted
+from .assignments import Assigner
 from .layout import SIGNATURE, ItemLayout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Requests:
-    """The requests of one sequence, in transactions of `most_actions`.
+    """The requests of one sequence.
 
-    `own_key` gives the key that an item brings, `own_row` says why an action must leave its row alone (see `OwnRows`),
-    `digest` gives what a repeat must have alike, and `sample` writes a text by its template. They raise InvalidItem.
+    `own_key` gives the key that an item brings, `digest` what a repeat must have alike, and `sample` writes a text by
+    its template. They raise InvalidItem.
     """
 
-    alias: str
-    most_actions: int
+    assigner: Assigner
     own_key: Callable[[Mapping[str, Any]], dict[str, Any] | None]
-    own_row: Callable[[Mapping[str, Any]], str]
     digest: Callable[[Mapping[str, Any]], str]
     sample: Callable[[str], str]
 
@@ -47,7 +46,7 @@ class Requests:
             if more or also:
                 self._check_size(request)
         except InvalidItem as error:
-            raise InvalidItem(f"{error} The item is one of {self.alias!r}.") from error
+            raise InvalidItem(f"{error} The item is one of {self.assigner.alias!r}.") from error
         return request
 
     def _put(
@@ -61,7 +60,7 @@ class Requests:
         wire = _wire(item)
         key, size = self.own_key(wire), item_size(wire)
         if also != ():
-            size += check_actions(also, self.own_row, self.sample)
+            size += check_actions(also, self.assigner.own_rows.problem, self.sample)
         request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
         if more:
             request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
@@ -79,10 +78,10 @@ class Requests:
         return request
 
     def _check_size(self, request: PutRequest) -> None:
-        most = self.most_actions - request.actions + len(request.also)
+        most = self.assigner.most_actions - request.actions + len(request.also)
         if request.also and len(request.also) > most:
             raise InvalidItem(f"also has {len(request.also)} actions; one transaction holds {most} beside this item.")
-        most = self.most_actions - request.marked
+        most = self.assigner.most_actions - request.marked
         if request.count > most:
             raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")
         if request.size > MOST_BYTES:
@@ -104,7 +103,7 @@ class Requests:
         for pending in pendings:
             request = pending.request
             actions, size = actions + request.actions, size + request.size
-            if part and (actions > self.most_actions or size > MOST_BYTES):
+            if part and (actions > self.assigner.most_actions or size > MOST_BYTES):
                 yield part
                 part, actions, size = [], request.actions, request.size
             part.append(pending)

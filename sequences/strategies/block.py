@@ -86,14 +86,7 @@ class BlockAllocator(CounterStrategy):
         self._pools = self._held.pools
         self._fetches: list[Fetch] = []
         self._process = os.getpid()
-        self._watch = Watch(
-            self.history,
-            self._held.drop,
-            self._held.compare,
-            seconds=self.option["watch_seconds"],
-            wall=self.wall,
-            new_deadline=self.deadline,
-        )
+        self._watch = Watch(self, self._held.drop, self._held.compare)
         atexit.register(_give_back, weakref.ref(self))
 
     def committer(self) -> Committer:
@@ -159,17 +152,8 @@ class BlockAllocator(CounterStrategy):
                 pool.lock.release()
 
     def _new_pool(self, scope: Scope) -> BlockPool:
-        size: int = self.option["block_size"]
-        return BlockPool(
-            partial(self._held.begin, scope),
-            partial(self.fetch, scope),
-            partial(self.prefetch, scope),
-            block_size=size,
-            most=self.option["max_block_size"] or 100 * size,
-            step=self.numbers.step,
-            clock=self.timing.clock,
-            now=self._watch.clock(),
-        )
+        begin, fetch = partial(self._held.begin, scope), partial(self.fetch, scope)
+        return BlockPool(self, begin, fetch, partial(self.prefetch, scope), self._watch.clock())
 
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Serve the values of many callers one after another."""

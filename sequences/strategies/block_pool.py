@@ -12,6 +12,7 @@ from ..commit.commit_queues import GLANCE_SECONDS, is_inner
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import SequenceError, SequenceExhausted
+from ..rows.assignments import Assigner
 from .given_back import Beginning
 
 BRIEF_SECONDS, LONG_SECONDS = 1.0, 60.0  # a block that lasts less is doubled, one that lasts more is halved
@@ -76,16 +77,16 @@ class Fetch:
 class BlockPool:
     """The values of one scope: those that are served now, the half block after them, and the block on its way."""
 
+    assigner: InitVar[Assigner]
     begin: Callable[[int | None, Deadline], Beginning]
     fetch: Callable[[int, Deadline], Block]
     prefetch: Callable[[int], Fetch | None]
-    block_size: int
-    most: int
-    step: int
-    clock: Callable[[], float]
     now: InitVar[float]
 
-    def __post_init__(self, now: float) -> None:
+    def __post_init__(self, assigner: Assigner, now: float) -> None:
+        self.block_size: int = assigner.option["block_size"]
+        self.most: int = assigner.option["max_block_size"] or 100 * self.block_size
+        self.step, self.clock = assigner.numbers.step, assigner.timing.clock
         self.serving: Iterator[int] = iter(())
         self.last: int | None = None
         """The highest value that was handed out; while some are served, the last of them."""

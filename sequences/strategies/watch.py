@@ -7,7 +7,6 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -15,7 +14,7 @@ from math import inf
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..exceptions import TableMissing
-from ..rows.history import History
+from ..rows.assignments import Assigner
 from ..rows.layout import Send
 from ..types import Scope
 
@@ -28,25 +27,19 @@ elapsed: Callable[[], float] = (
 LATE_SECONDS = 60.0  # how long after the time in it a line may appear, beside the deadline of its change
 
 
-@dataclass(eq=False, repr=False)
 class Watch:
-    """Calls `follow` with the scope of every new line of a history, within `seconds`, from `start` to `stop`, and then
-    `compare`, which looks at what the history does not tell.
+    """Calls `follow` with the scope of every new line of the history, within `watch_seconds`, from `start` to `stop`,
+    and then `compare`, which looks at what the history does not tell.
 
     Lines of the minute before the start count as new, too. What a look misses because it fails is seen by a later one;
     of several failures in a row the first is logged. The thread does not delay the end of the process, and ends when
-    nobody uses the watch any more. Cost: 1 request and 1 read unit every `seconds`, beside what `compare` costs.
+    nobody uses the watch any more. Cost: 1 request and 1 read unit every `watch_seconds`, beside what `compare` costs.
     """
 
-    history: History
-    follow: Callable[[Scope], None]
-    compare: Callable[[Send], None]
-    seconds: float
-    wall: Callable[[], float]
-    new_deadline: Callable[[], Deadline]
-
-    def __post_init__(self) -> None:
-        self.seconds = min(self.seconds, threading.TIMEOUT_MAX)
+    def __init__(self, assigner: Assigner, follow: Callable[[Scope], None], compare: Callable[[Send], None]) -> None:
+        self.history, self.wall, self.new_deadline = assigner.history, assigner.wall, assigner.deadline
+        self.follow, self.compare = follow, compare
+        self.seconds: float = min(assigner.option["watch_seconds"], threading.TIMEOUT_MAX)
         self._running: threading.Lock | None = None  # held while the thread is to run
         self._begun = False
         self._looking = threading.RLock()  # a signal handler may look while its thread does

@@ -14,6 +14,7 @@ from sequences.commit.requests import MOST_BYTES, Pending, PutRequest
 from sequences.dynamodb import item_size, marshal
 from sequences.exceptions import InvalidItem
 from sequences.rows import put_requests
+from sequences.rows.assignments import Assigner
 from sequences.rows.put_requests import Requests, own_places
 from sequences.types import Dated
 
@@ -29,8 +30,9 @@ def own_key(wire: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def requests(**changes: Any) -> Requests:
     """Those of a sequence that takes everything, and whose digests are readable."""
-    given = {"own_key": own_key, "own_row": lambda action: "", "digest": repr, "sample": str, **changes}
-    return Requests(**{"alias": "orders", "most_actions": 4, **given})
+    given = {"own_row": lambda action: "", "sample": str, **changes}
+    assigner = Mock(spec=Assigner, alias="orders", most_actions=4, own_rows=Mock(problem=given["own_row"]))
+    return Requests(assigner, own_key, repr, given["sample"])
 
 
 def wires(*items: Mapping[str, Any]) -> list[dict[str, Any]]:

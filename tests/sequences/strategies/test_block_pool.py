@@ -68,15 +68,12 @@ class Stub:
 
     def pool(self, **sizes: int) -> BlockPool:
         """A new pool, with blocks of 4."""
-        return BlockPool(
-            self.begin,
-            self.fetch,
-            self.prefetch,
-            step=2,
-            clock=self.clock,
-            now=7.0,
-            **{"block_size": 4, "most": 16, **sizes},
+        assigner: Any = SimpleNamespace(
+            option={"block_size": 4, "max_block_size": 16, **sizes},
+            numbers=SimpleNamespace(step=2),
+            timing=SimpleNamespace(clock=self.clock),
         )
+        return BlockPool(assigner, self.begin, self.fetch, self.prefetch, now=7.0)
 
 
 @pytest.fixture
@@ -197,7 +194,7 @@ class TestSizes:
 
     def test_a_slow_one(self, stub: Stub, clock: Clock) -> None:
         """One that lasts more than a minute is followed by one of half the size, not below the smallest."""
-        pool, sizes = stub.pool(most=100), [4]
+        pool, sizes = stub.pool(max_block_size=100), [4]
         for lasted in (0.5, 0.5, 0.5, 60.5, 60.5, 60.5, 60.5):
             served(pool)
             clock.now += lasted

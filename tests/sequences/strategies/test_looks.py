@@ -31,16 +31,13 @@ class Looks:
         self.followed: list[Any] = []
         self.compared: list[Any] = []
         self.threads: list[Any] = []
-        history: Any = SimpleNamespace(alias="stub", scopes_since=self.scopes_since)
-        deadline: Any = SimpleNamespace(seconds=10.0, send="send")
-        self.watch = Watch(
-            history,
-            self.followed.append,
-            self.compared.append,
-            seconds=5.0,
+        assigner: Any = SimpleNamespace(
+            history=SimpleNamespace(alias="stub", scopes_since=self.scopes_since),
             wall=self.wall,
-            new_deadline=lambda: deadline,
+            deadline=lambda: SimpleNamespace(seconds=10.0, send="send"),
+            option={"watch_seconds": 5.0},
         )
+        self.watch = Watch(assigner, self.followed.append, self.compared.append)
         self.watch.clock = self.clock
         monkeypatch.setattr(_thread, "start_new_thread", lambda run, given: self.threads.append(given))
 

@@ -648,8 +648,10 @@ class TestThreads:
     def test_the_end_of_the_process(self) -> None:
         """The thread does not hold up the end of the process."""
         program = (
+            "from types import SimpleNamespace\n"
             "from sequences.commit.retries import Deadline\nfrom sequences.strategies.watch import Watch\n"
-            "Watch(None, print, print, seconds=3600, wall=lambda: 0, new_deadline=Deadline).start()\n"
+            "given = {'history': None, 'wall': lambda: 0, 'deadline': Deadline, 'option': {'watch_seconds': 3600}}\n"
+            "Watch(SimpleNamespace(**given), print, print).start()\n"
             "print('the end')"
         )
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, capture_output=True, check=False)
