@@ -5,17 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import InvalidPeriod
 from ..registry import strategies
-from ..rows.item_reader import ItemReader
+from ..rows.item_reader import item_pages, stored_item
 from ..types import Scope, StoredItem
 from .arguments import placed
 from .texts import readings
-
-if TYPE_CHECKING:
-    from ..strategies.base import Strategy
 
 
 def get_item(
@@ -35,7 +32,7 @@ def get_item(
     InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
     strategy, counted, _ = placed(sequence, scope, date, period)
-    return _one(strategy, counted, value)
+    return stored_item(strategy, counted, value, strategy.deadline().read)
 
 
 def find(
@@ -54,7 +51,8 @@ def find(
     """
     first = None
     for (counted, value), written in _found_places(text, sequence, scope, date, period).items():
-        found = _one(strategies.by_lines(strategies[sequence], counted), counted, value)
+        strategy = strategies.by_lines(strategies[sequence], counted)
+        found = stored_item(strategy, counted, value, strategy.deadline().read)
         if found and found.text == written:
             return found
         first = first or found
@@ -97,10 +95,6 @@ def _found_places(
     return found
 
 
-def _one(strategy: Strategy, scope: Scope, value: int) -> StoredItem | None:
-    return ItemReader(strategy.layout, strategy.naming).one(scope, value, strategy.deadline().read)
-
-
 def pages(
     sequence: str,
     scope: str | None,
@@ -116,4 +110,4 @@ def pages(
     def send(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return strategy.deadline().read(operation, request)  # each page has a deadline of its own
 
-    return ItemReader(strategy.layout, strategy.naming).pages(counted, after, send, newest_first=newest_first)
+    return item_pages(strategy, counted, after, send, newest_first=newest_first)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...exceptions import InvalidPeriod
 from ...registry import strategies
-from ...rows.item_reader import ItemReader
+from ...rows.item_reader import item_pages
 from ...strategies.base import Strategy
 from ...types import Scope, begins, named_scope, parted, scope_text
 from . import columns as pages
@@ -219,9 +219,8 @@ class ColumnCheck(Values):
         yield from explained(first, gap.last, (), self.numbers)
 
     def _void_items(self, gap: Gap) -> Iterator[tuple[int, Any]]:
-        reader = ItemReader(self.strategy.layout, self.strategy.naming)
         after = None if gap.first == self.numbers.start else gap.first - self.numbers.step
-        for page in reader.pages(self.scope, after, self._send, newest_first=False):
+        for page in item_pages(self.strategy, self.scope, after, self._send, newest_first=False):
             ours = [one for one in page if one.value <= gap.last and not self._is_foreign(one.value)]
             yield from ((one.value, one.void) for one in ours if one.void)
             if page and page[-1].value >= gap.last:
