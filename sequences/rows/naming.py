@@ -18,13 +18,30 @@ class Naming:
 
     def __init__(self, config: SequenceConfig, padded_width: int, wall: Callable[[], float]) -> None:
         self.period = config.period
-        numbers = _numbers(config, padded_width)
-        self.format = _format(config, numbers)
+        others = tuple(start for region, start in config.starts.items() if region != config.stripe)
+        maximum = min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum
+        self.format = Format(
+            template="{value}" if config.format is None else config.format,
+            period=config.period,
+            start=min([config.start, *others]),
+            step=1 if others else config.step,  # the values of every Region are written and read everywhere
+            maximum=maximum,
+            where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
+        )
         self._also_read = tuple(
             replace(self.format, template=template, where=f"SEQUENCES[{config.alias!r}]['ALSO_READ']")
             for template in config.also_read
         )
-        self.numbers = replace(numbers, widest=self.format.widest)
+        self.numbers = Numbers(
+            alias=config.alias,
+            start=config.start,
+            step=config.step,
+            maximum=maximum,
+            padded=padded_width > 0,
+            widest=self.format.widest,
+            others=others,
+            warn_at=config.warn_at,
+        )
         self.uses_dates = config.period.kind != "never" or self.format.uses_dates
         """Whether the period or the text of a value depends on the document's date."""
         self.limits = DateLimits(config.alias, config.dates, config.period, wall) if config.dates else None
@@ -96,26 +113,3 @@ class Naming:
         day = self.period.date_of(date, self._wall())
         self.format.check_day(day)
         return Dated.of(scope, self.period.name(day)), day
-
-
-def _numbers(config: SequenceConfig, padded_width: int) -> Numbers:
-    return Numbers(
-        alias=config.alias,
-        start=config.start,
-        step=config.step,
-        maximum=min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum,
-        padded=padded_width > 0,
-        others=tuple(start for region, start in config.starts.items() if region != config.stripe),
-        warn_at=config.warn_at,
-    )
-
-
-def _format(config: SequenceConfig, numbers: Numbers) -> Format:
-    return Format(
-        template="{value}" if config.format is None else config.format,
-        period=config.period,
-        start=min([numbers.start, *numbers.others]),
-        step=1 if numbers.others else numbers.step,  # the values of every Region are written and read everywhere
-        maximum=numbers.maximum,
-        where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
-    )

@@ -8,10 +8,9 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..actions import Action
-from ..commit.retries import Deadline
 from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
@@ -20,9 +19,6 @@ from ..types import Allocation, Reservation, Scope
 from .arguments import check_count, check_scope, check_token, placed, reserving
 from .puts import PutCall, put
 from .reporting import failed, notify
-
-if TYPE_CHECKING:
-    from ..strategies.base import Strategy
 
 
 def get_next_value(
@@ -102,7 +98,12 @@ def reserve_values(
             strategy.naming.limits.require(day)
         deadline = strategy.deadline(began)
         try:
-            values, replayed = _taken(strategy, counted, count, idempotency_token, day, deadline)
+            with metrics.call("take", strategy.alias) if metrics.on else NOTHING:
+                taking = reserving(strategy)
+                if idempotency_token is None:
+                    values, replayed = taking.reserve(counted, count, deadline), False
+                else:
+                    values, replayed = taking.reserve_once(counted, count, idempotency_token, day, deadline)
         except SequenceError as error:
             if strategies.go_on(strategy, counted, error):
                 continue
@@ -114,16 +115,6 @@ def reserve_values(
             metrics.answered(sequence, [values], deadline.spent, replayed=replayed)
         notify(strategy, counted, values, replayed=replayed)
         return Reservation(values=values, replayed=replayed)
-
-
-def _taken(
-    strategy: Strategy, scope: Scope, count: int, token: str | None, day: datetime.date | None, deadline: Deadline
-) -> tuple[range | list[int], bool]:
-    """The values, and whether an earlier request took them."""
-    with metrics.call("take", strategy.alias) if metrics.on else NOTHING:
-        if token is None:
-            return reserving(strategy).reserve(scope, count, deadline), False
-        return reserving(strategy).reserve_once(scope, count, token, day, deadline)
 
 
 def get_last_value(
