@@ -49,7 +49,7 @@ def begun(strategy: Strategy, to: str, scope: Scopes, period: str | None, reques
     stored = _stored_names(strategy, send)
     _require_pair(strategy, {type(strategy).__name__, to, *stored})
     planner = _looked_at if to == GAPLESS else partial(opened, stored != SWITCHED)
-    with strategy.rules.besides("STRATEGY", send):
+    with strategy.rules.switching(send):
         changed = partial(apply_change, strategy.alias, planner=planner)
         scopes = list(scopes_of(strategy, scope, period))
         rehearsed = [changed(each, replace(request, dry_run=True)) for each in scopes]
@@ -63,7 +63,7 @@ def finished(strategy: Strategy, scope: Scopes, period: str | None, request: Cha
     if _stored_names(strategy, send) != SWITCHED:
         return []
     planner = _closed if strategy.gapless else partial(opened, False)
-    with strategy.rules.besides("STRATEGY", send):
+    with strategy.rules.switching(send):
         made = []
         for each in scopes_of(strategy, scope, period):
             if strategy.gapless and not request.dry_run:

@@ -78,7 +78,7 @@ def switch(
     if gapless.moves_counters(strategy, to, send):
         return gapless.begun(strategy, to, scope, period, request)
     counter = _switchable(strategy, counter_table)
-    with strategy.rules.besides("STRATEGY", send):
+    with strategy.rules.switching(send):
         return _begun(strategy, counter, to, scope, period, request)
 
 
@@ -124,7 +124,7 @@ def finish_switch(
         return gapless.finished(strategy, scope, period, request)
     counter = _switchable(strategy, counter_table)
     to = strategy.switch_note.read(send).get("to")
-    with strategy.rules.besides("STRATEGY", send):
+    with strategy.rules.switching(send):
         scopes = scopes_of(strategy, scope, period) if to == "TransactionalCounter" else ()
         changes = [apply_change(sequence, each, request, _followed, counter=counter) for each in scopes]
     return [*changes, *_noted(strategy, None, request)]

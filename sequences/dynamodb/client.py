@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from email.utils import mktime_tz, parsedate_tz
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import NotWritten, OutcomeUnknown, StorageRefused, TableMissing
 from ..metrics import NOTHING, metrics
 from . import foreign
-from .configuration import DEFAULT_CLIENT, READ_SECONDS, ClientOptions, client_options
+from .configuration import DEFAULT_CLIENT, READ_SECONDS, client_options
 from .errors import INVALID, UNREADABLE, complete, translate_errors
 from .limits import granted, within
 from .lives import KnownLives
@@ -79,7 +80,7 @@ class _Client:
     """One client, made on first use and then read without a lock, and what it learned from answers."""
 
     def __init__(self, alias: str) -> None:
-        self.alias = alias
+        self._options = partial(client_options, alias)
         self.reset()
 
     def reset(self) -> None:
@@ -87,9 +88,6 @@ class _Client:
         self.lives = KnownLives()
         self.clock = EngineClock()
         self.silence = Silence()
-
-    def _options(self) -> ClientOptions:
-        return client_options(self.alias)
 
     def ready(self, seconds: float) -> tuple[Made, float]:
         """The client, and how many of the seconds are left when it is made. Raises what `get` raises."""
@@ -163,9 +161,9 @@ def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
     return _client(alias).get().client
 
 
-def wrap_sending(wrap: Callable[[Send], Send], alias: str = DEFAULT_CLIENT) -> None:
-    """Have each request of a client go through `wrap(send)`. A handler of boto3's events would change its way."""
-    client = _client(alias)
+def wrap_sending(wrap: Callable[[Send], Send]) -> None:
+    """Have each request of the default client go through `wrap(send)`. A handler of boto3's events changes its way."""
+    client = _client(DEFAULT_CLIENT)
     made = client.get()
     client._making.made = replace(made, send=wrap(made.send))
 

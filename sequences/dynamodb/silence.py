@@ -14,12 +14,13 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..exceptions import NotWritten
 from . import foreign
 from .errors import answer_lost, never_sent
+from .making import Send
 
 ASK_SECONDS = 0.5
 STALE_SECONDS = 10.0  # after which what is known of a silence is too old, as nobody has asked
@@ -56,9 +57,7 @@ class Silence:
             logger.warning("%s Calls are refused until it answers.", said)
         raise NotWritten(said)
 
-    def sent(
-        self, send: Callable[[str, Mapping[str, Any]], dict[str, Any]], operation: str, request: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def sent(self, send: Send, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a request. Raises what `send` raises."""
         began = time.monotonic()
         try:

@@ -142,9 +142,9 @@ class RulesRow:
             self._lock.release()
 
     @contextmanager
-    def besides(self, key: str, send: Send) -> Iterator[None]:
-        """Let this process make a guarded change of this key rightly. Raises RulesChanged for another key."""
-        self._refuse([one for row in self.read(send) for one in row.differences(self.now) if one.key != key])
+    def switching(self, send: Send) -> Iterator[None]:
+        """Let this process switch the strategy by guarded changes. Raises RulesChanged if another key has changed."""
+        self._refuse([one for row in self.read(send) for one in row.differences(self.now) if one.key != "STRATEGY"])
         before, self.enforced = self.enforced, False
         try:
             yield
