@@ -69,11 +69,6 @@ class PutCall:
         self.strategy, self.counted, self.deadline = strategy, counted, deadline
         self.pendings = [Pending(each, deadline) for each in requests]
 
-    @property
-    def unanswered(self) -> list[Pending[PutRequest]]:
-        """The requests that have no answer yet."""
-        return [pending for pending in self.pendings if pending.answer is None]
-
     def again(self) -> bool:
         """Begin again with what failed by the former rules of its scope; False if nothing did."""
         failed = {
@@ -104,7 +99,8 @@ def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
         try:
             store(call.strategy, call.counted, call.pendings, call.deadline)
             while call.again():
-                store(call.strategy, call.counted, call.unanswered, call.deadline)
+                unanswered = [pending for pending in call.pendings if pending.answer is None]
+                store(call.strategy, call.counted, unanswered, call.deadline)
         except SequenceError as error:
             _settle(call.pendings, error)
             raise

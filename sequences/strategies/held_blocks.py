@@ -38,6 +38,8 @@ class HeldBlocks:
         self.lock = threading.RLock()
         self.given_back = GivenBack(self._counter)
         self._handed_out: LRU[int] = LRU(SCOPES_CHECKED)  # the highest value, of blocks that are held no more
+        self.forget_scope = self._handed_out.forget
+        """Forgets what was handed out in a scope that has no value any more."""
 
     def forget(self) -> None:
         with self.lock:
@@ -45,10 +47,6 @@ class HeldBlocks:
             self._handed_out.clear()
             self.given_back.forget()
             self._emptied()
-
-    def forget_scope(self, scope: Scope) -> None:
-        """Forget what was handed out in a scope that has no value any more."""
-        self._handed_out.forget(scope)
 
     def pool(self, scope: Scope) -> BlockPool:
         """The pool of a scope; a new one drops the one that was used least recently, if there are too many."""
