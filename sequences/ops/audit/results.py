@@ -13,7 +13,8 @@ for the other, and the later result is kept.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -23,6 +24,7 @@ from ... import dynamodb
 from ...commit.retries import new_token, read, write_once
 from ...dynamodb import expressions
 from ...exceptions import AuditRefused, TableMissing, WriteCancelled
+from ...registry import strategies
 from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
 from .report import AuditReport, findings_in_words
@@ -96,6 +98,15 @@ class AuditResult:
     def for_all(self, period: str = "") -> AuditResult:
         """This result of one scope as the first of every scope, or of every scope of a period."""
         return replace(self, scope=None, period=period, last_value=None, every_scope=True)
+
+
+def results_of(reports: Iterable[AuditReport], by: str) -> Iterator[tuple[AuditReport, AuditResult]]:
+    """Each report as soon as it is there, with its result, whose seconds are those since the report before it."""
+    began = time.monotonic()
+    for report in reports:
+        now, at = time.monotonic(), datetime.fromtimestamp(strategies[report.sequence].wall(), UTC)
+        yield report, AuditResult.of(report, by=by, at=at, seconds=now - began)
+        began = now
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
