@@ -16,6 +16,7 @@ from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
 from ..registry import configured
 from ..rows import operator_errors
 from ..rows.layout import SIGNATURE, signed_void
+from ..rows.reading import read_rows
 from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
@@ -136,7 +137,10 @@ def _rows(seen: ScopeSnapshot) -> tuple[Rows, int]:
     if layout.in_collections:
         return _of_collection(seen, seen.last, attributes)
     first = max(numbers.start, seen.last - numbers.step * (LAST_NUMBERS - 1))
-    return _by_keys(seen, range(first, seen.last + 1, numbers.step), attributes), first
+    values = range(first, seen.last + 1, numbers.step)
+    keys = [layout.key(seen.scope, value) for value in values]
+    rows = read_rows(layout.schema.table, keys, attributes, seen.strategy.deadline().read)
+    return {value: row for value, row in zip(values, rows, strict=True) if row}, first
 
 
 def _of_collection(seen: ScopeSnapshot, last: int, attributes: list[str]) -> tuple[Rows, int]:
@@ -148,18 +152,6 @@ def _of_collection(seen: ScopeSnapshot, last: int, attributes: list[str]) -> tup
     rows = {number: row for number, row in found if number is not None and not numbers.problem(number)}
     first = min(rows, default=last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
     return rows, first
-
-
-def _by_keys(seen: ScopeSnapshot, values: Sequence[int], attributes: list[str]) -> Rows:
-    """The items under these values, at most 100, which are no collection but have keys that follow from the values."""
-    layout = seen.layout
-    (name,) = layout.key_names
-    keys = [layout.key(seen.scope, value) for value in values]
-    request = expressions.read_keys(layout.schema.table, keys, attributes=[name, *attributes])
-    answer = seen.strategy.deadline().read("batch_get_item", request)
-    rows = {row[name]: row for row in map(dynamodb.unmarshal, answer["Responses"].get(layout.schema.table, ()))}
-    named = ((value, dynamodb.unmarshal(key)[name]) for value, key in zip(values, keys, strict=True))
-    return {value: rows[text] for value, text in named if text in rows}
 
 
 def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:

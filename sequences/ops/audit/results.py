@@ -180,37 +180,35 @@ class KeptAudits:
             "lease_until": int(now) + LEASE_SECONDS,
         }
         outdated = ["problem", *(["result"] if row.get("of") != text else [])]
-        try:
-            self._write(text, row.get("token"), begun, outdated)
-        except WriteCancelled as error:
-            raise _taken(self._row(text)) from error
+        if not self._change(text, row.get("token"), begun, outdated):
+            raise _taken(self._row(text))
         return self._run(begun)
 
     def renew(self, run: AuditRun, done: int, wanted: int) -> bool:
         """Store how far a running audit is; False if another one has its place. One write."""
         lease = int(self.strategy.wall()) + LEASE_SECONDS
-        return self._change(run, {"done": done, "wanted": wanted, "lease_until": lease}, [])
+        return self._change(run.of, run.token, {"done": done, "wanted": wanted, "lease_until": lease}, [])
 
     def finish(self, run: AuditRun, result: AuditResult) -> bool:
         """Keep the result of an audit that came to its end; False if another one has its place. One write."""
-        return self._change(run, {"result": _plain(result)}, ["lease_until", "problem"])
+        return self._change(run.of, run.token, {"result": _plain(result)}, ["lease_until", "problem"])
 
     def stop(self, run: AuditRun, problem: str) -> bool:
         """Keep why an audit stopped before its end; False if another one has its place. One write."""
-        return self._change(run, {"problem": problem[:LONGEST_WORDS]}, ["lease_until"])
+        return self._change(run.of, run.token, {"problem": problem[:LONGEST_WORDS]}, ["lease_until"])
 
-    def _change(self, run: AuditRun, sets: Mapping[str, Any], removes: list[str]) -> bool:
+    def _change(self, text: str, token: str | None, sets: Mapping[str, Any], removes: list[str]) -> bool:
+        """Change the row of a place; False if it has not this token, or any for None.
+
+        A repeat of the write knows itself by a new token.
+        """
+        key, unchanged = self._key(text), {"token": token}
+        request = expressions.change_row(self.schema.table, key, unchanged=unchanged, sets=sets, removes=removes)
         try:
-            self._write(run.of, run.token, sets, removes)
+            write_once("update_item", request, token=sets.get("token", ""), client=self.schema.client)
         except WriteCancelled:
             return False
         return True
-
-    def _write(self, text: str, token: str | None, sets: Mapping[str, Any], removes: list[str]) -> None:
-        """Change the row of a place that has this token, or none. A repeat of the write knows itself by a new token."""
-        key, unchanged = self._key(text), {"token": token}
-        request = expressions.change_row(self.schema.table, key, unchanged=unchanged, sets=sets, removes=removes)
-        write_once("update_item", request, token=sets.get("token", ""), client=self.schema.client)
 
     def keep(self, result: AuditResult) -> None:
         """Keep the result of an audit that was not begun here. Costs one read and two writes.
