@@ -21,7 +21,7 @@ from ..formats import Clash
 from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
-from .prices import prices
+from .costs import prices
 from .tables import schemas_of, usable
 
 if TYPE_CHECKING:
