@@ -22,7 +22,6 @@ from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
-from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
 from .audit.values import explained, skips
 
@@ -122,7 +121,8 @@ def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) ->
     for value in [*sorted(value for value in rows if value >= expected), None]:
         end = (numbers.before_start if seen.last is None else seen.last) if value is None else value - numbers.step
         for gap in explained(expected, end, skipped, numbers):
-            yield _gap(strategy, seen.scope, gap, why)
+            text, about = strategy.naming.text_or_number(gap.first, seen.scope), gap.reason if gap.by else why
+            yield {**asdict(gap), "kind": "gap", "text": text, "at": _moment(gap.at), "about": about}
         if value is not None:
             yield _stored(strategy, seen.scope, value, rows[value])
             expected = value + numbers.step
@@ -161,11 +161,6 @@ def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]
     text = str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope)
     key = strategy.layout.key_text(scope, value)
     return {"kind": "void" if void else "stored", "first": value, "count": 1, "text": text, "key": key, **told}
-
-
-def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
-    text, about = strategy.naming.text_or_number(gap.first, scope), gap.reason if gap.by else why
-    return {**asdict(gap), "kind": "gap", "text": text, "at": _moment(gap.at), "about": about}
 
 
 def _moment(text: str) -> datetime.datetime | None:

@@ -63,6 +63,8 @@ class Check(Values):
     Raises OperationNotSupported for items that are not in collections, and InvalidScope.
     """
 
+    found: Found
+
     def __init__(
         self,
         strategy: Strategy,
@@ -72,7 +74,7 @@ class Check(Values):
     ) -> None:
         require_collections(strategy)
         super().__init__(strategy, scope, found)
-        self.voided, self.stored = found, stored
+        self.stored = stored
         self._text_name, self._digest_name = strategy.layout.text_name or "", strategy.layout.digest_name
         self._without_digest = 0
         self.own_keys = OwnKeys(strategy, unmarshal(self.counter.row or {}) if self.counter else {})
@@ -107,7 +109,7 @@ class Check(Values):
         if about := signed_void(row):
             void = Void(value=value, text=text, **signed(about))
             self.report.voids.add(void)
-            self.voided(void)
+            self.found(void)
             self.report.unsigned_voids += not (void.by and void.at)
         else:
             self.stored(value, text)
@@ -121,7 +123,7 @@ class Check(Values):
         elif digest != self.strategy.layout.digest(marshal(row)):
             changed = Changed(value=value, text=text)
             self.report.changed.add(changed)
-            self.voided(changed)
+            self.found(changed)
 
     def _judged(self, gap: Gap) -> list[Gap]:
         self.own_keys.missing(gap.first, gap.last)

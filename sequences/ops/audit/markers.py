@@ -7,7 +7,7 @@ write that stores them:
     own_keys_after   above which value they are counted; an earlier version did not count them
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
@@ -79,19 +79,18 @@ class MarkerCheck:
         self._own_keys, self._report = own_keys, report
 
     def rows(self) -> Iterator[int]:
-        """Read and check the markers page by page, and tell how many rows each page has."""
-        for page in pages(self._markers.schema, self._markers.partition(self._scope), MARKERS_A_PAGE, *OF_A_MARKER):
-            self._page(page)
-            yield len(page)
+        """Read and check the markers page by page, and tell how many rows each page has.
 
-    def _page(self, rows: Sequence[Row]) -> None:
-        """Check one page of markers: each of this period needs an item with its value and its token."""
-        rows = [row for row in rows if row.get("period", "") == self._period and self._is_own(row)]
-        self._report.markers += len(rows)
-        values = {value for row in rows for value in _members(row, self._numbers.step)}
-        tokens = stored_tokens(self._schema, self._partition, values, self._token_name) if values else {}
-        for row in rows:
-            self._check(row, tokens)
+        Each marker of this period needs an item with its value and its token.
+        """
+        for page in pages(self._markers.schema, self._markers.partition(self._scope), MARKERS_A_PAGE, *OF_A_MARKER):
+            rows = [row for row in page if row.get("period", "") == self._period and self._is_own(row)]
+            self._report.markers += len(rows)
+            values = {value for row in rows for value in _members(row, self._numbers.step)}
+            tokens = stored_tokens(self._schema, self._partition, values, self._token_name) if values else {}
+            for row in rows:
+                self._check(row, tokens)
+            yield len(page)
 
     def _check(self, row: Row, tokens: Mapping[int, str]) -> None:
         token = str(row.get("token", ""))
