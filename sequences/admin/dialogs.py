@@ -108,28 +108,20 @@ def books_page(request: HttpRequest, alias: str, kind: str) -> dict[str, Any] | 
         with dynamodb.at_most(MOST_REQUESTS, seconds=MOST_SECONDS):
             made = make(dry_run=not confirmed)
     except (SequenceError, ValueError) as error:
-        return {**content, **_failed(form, error, alias, kind)}
+        said, status = str(error), status_after(error)
+        if isinstance(error, BudgetSpent):
+            command = f"`manage.py sequences {kind} {alias}`"
+            said = f"More to do than a page has time for: {command} does it. What is done stays."
+        form.add_error(None, said)
+        if status == 503:
+            logger.error("the books of %s cannot be changed: %s", alias, error)
+        return {**content, "status": status, "unknown": getattr(error, "outcome_unknown", False)}
     if not confirmed:
         return {**content, "changes": made[:NAMED], "more": max(len(made) - NAMED, 0), "asks": True}
     period = given["period"]
     does = "closed" if kind == "close" else "open"
     messages.success(request, f"Done: the books of {period} are {does}. Scopes with numbers: {len(made)}.")
     return redirect(f"{reverse('admin:sequences_sequence_counters', args=[alias])}?{urlencode({'period': period})}")
-
-
-def _failed(form: forms.Form, error: Exception, alias: str, kind: str) -> dict[str, Any]:
-    """What is wrong, in the form, with the status of the page."""
-    if isinstance(error, BudgetSpent):
-        form.add_error(
-            None,
-            f"More to do than a page has time for: `manage.py sequences {kind} {alias}` does it. What is done stays.",
-        )
-    else:
-        form.add_error(None, str(error))
-    status = status_after(error)
-    if status == 503:
-        logger.error("the books of %s cannot be changed: %s", alias, error)
-    return {"status": status, "unknown": getattr(error, "outcome_unknown", False)}
 
 
 class _LineForm(forms.Form):

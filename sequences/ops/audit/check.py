@@ -9,7 +9,7 @@ from ...rows.layout import signed_void
 from ...rows.reading import Row, pages
 from ...strategies.base import Strategy
 from ...types import Scope
-from .markers import MarkerCheck, OwnKeys
+from .markers import OwnKeys, check_markers
 from .report import AuditReport, Changed, Gap, Stray, Void, signed
 from .values import Values
 
@@ -38,7 +38,7 @@ def audit(
     """
     check = Check(strategy, scope, found)
     done = 0
-    for count in chain(check.items(), check.markers.rows()):
+    for count in chain(check.items(), check_markers(strategy, scope, check.own_keys, check.report)):
         done += count
         progress(done, check.wanted)
     if done == 0 and strategy.option.get("scope_must_exist"):
@@ -78,7 +78,6 @@ class Check(Values):
         self._text_name, self._digest_name = strategy.layout.text_name or "", strategy.layout.digest_name
         self._without_digest = 0
         self.own_keys = OwnKeys(strategy, unmarshal(self.counter.row or {}) if self.counter else {})
-        self.markers = MarkerCheck(strategy, scope, self.own_keys, self.report)
 
     def items(self) -> Iterator[int]:
         """Read and check the items page by page, and tell how many rows each page has."""
