@@ -51,22 +51,6 @@ class Finding:
     hand: Hand | None = None
 
     @classmethod
-    def either(
-        cls,
-        subject: str,
-        about: str,
-        is_good: bool,
-        found: str,
-        reasons: tuple[str, str],
-        remedy: str,
-        otherwise: Verdict = Verdict.CAREFUL,
-    ) -> Finding:
-        """A finding that is good, with the first of the reasons, or needs the remedy, with the second."""
-        if is_good:
-            return cls(subject, about, Verdict.GOOD, found, reasons[0])
-        return cls(subject, about, otherwise, found, reasons[1], remedy)
-
-    @classmethod
     def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Finding:
         """A finding about a fact that could not be read."""
         told = fact or Unknown("It was not read.")
