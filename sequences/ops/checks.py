@@ -3,13 +3,10 @@
 They read settings, import classes and look at the environment, and never use the network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as CheckWarning
@@ -21,11 +18,9 @@ from ..formats import Clash
 from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
+from ..strategies import Strategy
 from .costs import prices
 from .tables import schemas_of, usable
-
-if TYPE_CHECKING:
-    from ..strategies import Strategy
 
 NAMESAKE = "django-sequences"
 A_DAY, LONG = date(2026, 1, 1), 10**12

@@ -10,8 +10,6 @@ for the other, and the later result is kept.
          result                    of the last audit of that scope that came to its end
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -82,20 +80,20 @@ class AuditResult:
             findings=tuple(words[:LONGEST_WORDS] for words in islice(findings_in_words(report), MOST_WORDS)),
         )
 
-    def with_scope(self, other: AuditResult) -> AuditResult:
+    def with_scope(self, other: Self) -> Self:
         """This result of every scope, with one scope more."""
         counts = ("stored", "missing", "gaps", "voids", "unexplained", "scopes", "seconds")
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
         return replace(self, at=other.at, findings=(*self.findings, *other.findings)[:MOST_WORDS], **sums)
 
-    def with_rows(self, other: AuditResult) -> AuditResult:
+    def with_rows(self, other: Self) -> Self:
         """This result of items, with what was found in the rows that have the same numbers."""
         found = (*self.findings, *(f"in rows: {words}" for words in other.findings))[:MOST_WORDS]
         more = {name: max(getattr(self, name), getattr(other, name)) for name in ("missing", "gaps")}
         unexplained, seconds = self.unexplained + other.unexplained, self.seconds + other.seconds
         return replace(self, at=other.at, findings=found, unexplained=unexplained, seconds=seconds, **more)
 
-    def for_all(self, period: str = "") -> AuditResult:
+    def for_all(self, period: str = "") -> Self:
         """This result of one scope as the first of every scope, or of every scope of a period."""
         return replace(self, scope=None, period=period, last_value=None, every_scope=True)
 

@@ -1,10 +1,8 @@
 """What the doctor finds, and what stands for a fact that it could not read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ...rows.soundness import Verdict
 from ...types import Scope
@@ -51,7 +49,7 @@ class Finding:
     hand: Hand | None = None
 
     @classmethod
-    def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Finding:
+    def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Self:
         """A finding about a fact that could not be read."""
         told = fact or Unknown("It was not read.")
         return cls(subject, about, Verdict.UNKNOWN, "not known", told.reason, told.remedy, told.failure)
