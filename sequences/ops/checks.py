@@ -14,7 +14,6 @@ from django.core.checks import Warning as CheckWarning
 from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, shown
 from ..exceptions import InvalidSequence, InvalidText, StorageRefused
-from ..formats import Clash
 from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
@@ -123,21 +122,15 @@ def check_texts() -> list[CheckMessage]:
 
     A sequence without FORMAT has the bare numbers for texts, whatever its scopes and periods are.
     """
-    return [
-        _clashing(strategy, clash)
-        for strategy in usable()
-        if strategy.config.format is not None and (clash := strategy.naming.format.clash())
-    ]
-
-
-def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
-    said = f"{strategy.naming.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
-    hint = (
-        "Put {period} into FORMAT, or parts of the date that tell the period."
-        if clash.one.period != clash.other.period
-        else "Put a character that is no digit, such as '-', between {scope} and {value}."
-    )
-    return Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
+    errors: list[CheckMessage] = []
+    for strategy in usable():
+        if strategy.config.format is not None and (clash := strategy.naming.format.clash()):
+            said = f"{strategy.naming.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
+            hint = "Put a character that is no digit, such as '-', between {scope} and {value}."
+            if clash.one.period != clash.other.period:
+                hint = "Put {period} into FORMAT, or parts of the date that tell the period."
+            errors.append(Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007"))
+    return errors
 
 
 def check_apart() -> list[CheckMessage]:

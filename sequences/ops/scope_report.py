@@ -135,23 +135,20 @@ def _rows(seen: ScopeSnapshot) -> tuple[Rows, int]:
         return {}, numbers.start
     attributes = ["void", *filter(None, [layout.text_name])]
     if layout.in_collections:
-        return _of_collection(seen, seen.last, attributes)
+        schema, partition = layout.schema, layout.partition(seen.scope)
+        request = expressions.query_numbers(
+            schema, partition, newest_first=True, limit=LAST_NUMBERS, attributes=attributes
+        )
+        answer = seen.strategy.deadline().read("query", request)
+        found = ((schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"]))
+        items = {number: row for number, row in found if number is not None and not numbers.problem(number)}
+        first = min(items, default=seen.last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
+        return items, first
     first = max(numbers.start, seen.last - numbers.step * (LAST_NUMBERS - 1))
     values = range(first, seen.last + 1, numbers.step)
     keys = [layout.key(seen.scope, value) for value in values]
     rows = read_rows(layout.schema.table, keys, attributes, seen.strategy.deadline().read)
     return {value: row for value, row in zip(values, rows, strict=True) if row}, first
-
-
-def _of_collection(seen: ScopeSnapshot, last: int, attributes: list[str]) -> tuple[Rows, int]:
-    layout, schema, numbers = seen.layout, seen.layout.schema, seen.numbers
-    partition = layout.partition(seen.scope)
-    request = expressions.query_numbers(schema, partition, newest_first=True, limit=LAST_NUMBERS, attributes=attributes)
-    answer = seen.strategy.deadline().read("query", request)
-    found = ((schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"]))
-    rows = {number: row for number, row in found if number is not None and not numbers.problem(number)}
-    first = min(rows, default=last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
-    return rows, first
 
 
 def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:

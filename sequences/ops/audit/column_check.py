@@ -207,11 +207,11 @@ class ColumnCheck(Values):
             self.report.duplicates.add(finding)
             self.found(finding)
 
-    def _judged(self, gap: Gap) -> Iterable[Gap]:
-        return self._divided(gap) if self.strategy.gapless else [replace(gap, reason="may be a rollback")]
-
-    def _divided(self, gap: Gap) -> Iterator[Gap]:
-        """A gap, divided where an item says that its number was withdrawn."""
+    def _judged(self, gap: Gap) -> Iterator[Gap]:
+        """A gap that a rollback may have left; otherwise divided where an item says that its number was withdrawn."""
+        if not self.strategy.gapless:
+            yield replace(gap, reason="may be a rollback")
+            return
         step, first = self.numbers.step, gap.first
         for value, void in self._void_items(gap):
             yield from explained(first, value - step, (), self.numbers)
