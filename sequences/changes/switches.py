@@ -162,8 +162,7 @@ def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     last, counted = seen.last, seen.state.last_value
     if last is None or (counted is not None and counted >= last):
         return Plan.in_place(seen)
-    none = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start}
-    begins = none if counted is None else {}
+    begins = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start} if counted is None else {}
     return Plan.in_place(seen, counter_to(seen, last, note, **begins))
 
 

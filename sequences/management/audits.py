@@ -64,8 +64,9 @@ def run_audit(command: BaseCommand, options: Options) -> None:
         for report, result in results_of(reports, options["by"]):
             unexplained += report.unexplained
             show.report(report)
-            _take_over(results, report, result, options)
-        for result in results.values() if options["keep"] else ():
+            if options["keep"]:
+                _take_over(results, report, result, options)
+        for result in results.values():
             KeptAudits(strategies[result.sequence]).keep(result)
     except DatabaseError as error:
         raise CommandError(str(error)) from error

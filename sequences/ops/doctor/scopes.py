@@ -62,12 +62,10 @@ def needs_a_hand(figures: Figures) -> list[Finding]:
     strategy = figures.strategy
     if strategy is None or figures.trouble:
         return []
-    chosen = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY_PERCENT))[
-        :EXAMINED_SCOPES
-    ]
+    urgent_first = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY_PERCENT))
     audits = figures.audits if _keeps_audits(strategy) else None
     try:
-        found = _examined(strategy, _looked_at(strategy, chosen), audits)
+        found = _examined(strategy, _looked_at(strategy, urgent_first[:EXAMINED_SCOPES]), audits)
         return [finding for finding in found if finding.verdict is not Verdict.GOOD]
     except SequenceError as error:
         return [_unread(strategy, error)]
