@@ -83,11 +83,8 @@ class Action:
         kind = type(self).__name__
         return f"also[{index}], {'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
 
-    def problem(self) -> str:
-        """What is wrong with it, as far as that is known before it is sent; empty if nothing is."""
-        return next(self._problems(), "")
-
-    def _problems(self) -> Iterator[str]:
+    def problems(self) -> Iterator[str]:
+        """What is wrong with it, as far as that is known before it is sent."""
         if not isinstance(self.table, str) or not self.table:
             yield f"the table is {self.table!r}; it must be the name of a table"
         if not isinstance(self.row, Mapping) or not self.row:
@@ -157,7 +154,7 @@ def check_actions(
         if not isinstance(action, Action) or type(action) is Action:
             raise InvalidItem(f"also[{index}] is {action!r}; it must be a Put, Update, Check or Delete.")
         try:
-            if problem := action.problem() or own_row(wire := action.wire(0, write)):
+            if problem := next(action.problems(), "") or own_row(wire := action.wire(0, write)):
                 raise InvalidItem(f"{problem}.")
             if (action.table, action.row) in rows:
                 raise InvalidItem("an action before it has the same row, which one transaction cannot have twice.")

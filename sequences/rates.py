@@ -133,17 +133,12 @@ def usage_of(sequence: str, counter: Counter, rates: Rates) -> Usage:
     numbers = strategy.numbers
     last_value = counter.last_value if isinstance(counter.last_value, int) else numbers.before_start
     used, all_of_them = last_value - numbers.before_start, max(numbers.limit - numbers.before_start, 1)
-    today = datetime.fromtimestamp(strategy.wall(), UTC).date()
-    ends_on = _ends_on(today, max(numbers.limit - last_value, 0) // numbers.step, rates.month)
+    today, ends_on = datetime.fromtimestamp(strategy.wall(), UTC).date(), None
+    left = max(numbers.limit - last_value, 0) // numbers.step
+    if left == 0:
+        ends_on = today
+    elif rates.month and left * DAYS <= rates.month * MOST_DAYS_AHEAD:
+        ends_on = today + timedelta(days=left * DAYS // rates.month)
     if ends_on and counter.period and strategy.naming.period.name(ends_on) != counter.period:
         ends_on = None
     return Usage(share=min(used / all_of_them, 1.0), ends_on=ends_on)
-
-
-def _ends_on(today: date, left: int, month: int | None) -> date | None:
-    """When so many values are used up, if a month takes so many."""
-    if left == 0:
-        return today
-    if not month or left * DAYS > month * MOST_DAYS_AHEAD:
-        return None
-    return today + timedelta(days=left * DAYS // month)

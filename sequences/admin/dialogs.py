@@ -40,6 +40,9 @@ SCOPES_A_PAGE = 50
 SECONDS = 10.0
 REQUESTS = 3  # a page of scopes, and repeats
 
+BOOKS = ("close", "reopen")
+"""What is done with the books of a period: `changes` has a function for each."""
+
 logger = logging.getLogger("sequences.admin.closings")  # a name in the log, which people may filter by
 
 _TEXT = forms.TextInput(attrs={"autocomplete": "off", "class": "vTextField"})
@@ -47,41 +50,31 @@ _DAY = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
 
 
 class _BooksForm(forms.Form):
-    """Which period is closed or opened, and why."""
+    """Which period is closed or opened, and why; also from when on it is closed, or for which scope it is opened."""
 
     period = forms.CharField(max_length=20, help_text="Such as 2026.", widget=forms.TextInput({"autocomplete": "off"}))
-    reason = forms.CharField(max_length=LONGEST_REASON, help_text="It is kept with your name.", widget=REASON)
-
-    def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        if not strategy.gapless:
-            self.fields.pop("at", None)
-
-
-class _CloseForm(_BooksForm):
     at = forms.DateTimeField(
         required=False,
         label="From when on",
         help_text="A moment in the future, as 2027-02-01 00:00. Leave it empty to close at once.",
         widget=forms.DateTimeInput({"type": "datetime-local"}),
     )
-    field_order = ("period", "at", "reason")
-
-
-class _ReopenForm(_BooksForm):
     scope = forms.CharField(
         required=False, strip=False, max_length=LONGEST_SCOPE, help_text="Leave it empty for every scope."
     )
-    field_order = ("period", "scope", "reason")
+    reason = forms.CharField(max_length=LONGEST_REASON, help_text="It is kept with your name.", widget=REASON)
+
+    def __init__(self, kind: str, strategy: Strategy, *given: Any) -> None:
+        super().__init__(*given)
+        if kind == "close":
+            del self.fields["scope"]
+        if kind == "reopen" or not strategy.gapless:
+            del self.fields["at"]
 
     def clean_scope(self) -> Any:
         """The scope that is meant, or all of them."""
         text = self.cleaned_data["scope"]
         return named_scope(text) if text else changes.EVERY_SCOPE
-
-
-_FORMS: Any = {"close": _CloseForm, "reopen": _ReopenForm}
-BOOKS = tuple(_FORMS)
 
 
 def can_close(strategy: Strategy) -> bool:
@@ -97,7 +90,7 @@ def books_page(request: HttpRequest, alias: str, kind: str) -> dict[str, Any] | 
     strategy = strategy_or_404(alias)
     if not may(request, kind):
         raise PermissionDenied
-    form = _FORMS[kind](strategy, request.POST if request.method == "POST" else None)
+    form = _BooksForm(kind, strategy, request.POST if request.method == "POST" else None)
     content = {"title": f"{kind.capitalize()} a period of {alias}", "alias": alias, "kind": kind, "form": form}
     if not (form.is_bound and form.is_valid()):
         return content
@@ -108,28 +101,20 @@ def books_page(request: HttpRequest, alias: str, kind: str) -> dict[str, Any] | 
         with dynamodb.at_most(MOST_REQUESTS, seconds=MOST_SECONDS):
             made = make(dry_run=not confirmed)
     except (SequenceError, ValueError) as error:
-        return {**content, **_failed(form, error, alias, kind)}
+        said, status = str(error), status_after(error)
+        if isinstance(error, BudgetSpent):
+            command = f"`manage.py sequences {kind} {alias}`"
+            said = f"More to do than a page has time for: {command} does it. What is done stays."
+        form.add_error(None, said)
+        if status == 503:
+            logger.error("the books of %s cannot be changed: %s", alias, error)
+        return {**content, "status": status, "unknown": getattr(error, "outcome_unknown", False)}
     if not confirmed:
         return {**content, "changes": made[:NAMED], "more": max(len(made) - NAMED, 0), "asks": True}
     period = given["period"]
     does = "closed" if kind == "close" else "open"
     messages.success(request, f"Done: the books of {period} are {does}. Scopes with numbers: {len(made)}.")
     return redirect(f"{reverse('admin:sequences_sequence_counters', args=[alias])}?{urlencode({'period': period})}")
-
-
-def _failed(form: forms.Form, error: Exception, alias: str, kind: str) -> dict[str, Any]:
-    """What is wrong, in the form, with the status of the page."""
-    if isinstance(error, BudgetSpent):
-        form.add_error(
-            None,
-            f"More to do than a page has time for: `manage.py sequences {kind} {alias}` does it. What is done stays.",
-        )
-    else:
-        form.add_error(None, str(error))
-    status = status_after(error)
-    if status == 503:
-        logger.error("the books of %s cannot be changed: %s", alias, error)
-    return {"status": status, "unknown": getattr(error, "outcome_unknown", False)}
 
 
 class _LineForm(forms.Form):

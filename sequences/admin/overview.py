@@ -17,7 +17,7 @@ from .. import dynamodb
 from ..capabilities import in_words
 from ..changes import history
 from ..exceptions import InvalidSequence, SequenceError
-from ..ops.costs import cost_of_thousand, units_alone
+from ..ops.costs import cost_of_thousand, cost_of_units, prices, units_alone
 from ..ops.doctor.findings import Finding, Hand
 from ..ops.doctor.scopes import EXAMINED_SCOPES, needs_a_hand
 from ..ops.overview import (
@@ -31,7 +31,6 @@ from ..ops.overview import (
     overview,
     present_period,
 )
-from ..ops.prices import cost_of_units, prices
 from ..rates import Rates
 from ..registry import configured, strategies
 from ..rows.answers import Spent

@@ -16,7 +16,7 @@ from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, scope_text
-from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_to_all, write
+from .apply import ChangeNote, ChangeRequest, Plan, apply_to_all, write
 from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
 from .freezes import frozen_counter, thawed
 
@@ -134,21 +134,16 @@ def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: Cha
     """The plan after which a counter is closed, at once or from a moment on."""
     if seen.state.frozen and (CLOSED in seen.state.frozen or since):
         return Plan.in_place(seen)
-    if since:
-        stays = (seen.state.closing or {}).get("since") == since
-        return Plan.in_place(seen) if stays else Plan.in_place(seen, _closing_counter(seen, about))
+    if since and (seen.state.closing or {}).get("since") == since:
+        return Plan.in_place(seen)
+    if since:  # the counter may count on until then
+        closing = {name: about[name] for name in ("by", "at", "reason", "since")}
+        stays = {CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")}
+        return Plan.in_place(seen, seen.change(unchanged=stays, sets={CLOSING: closing}))
     frozen = {**note.about, CLOSED: True}
     if before := seen.state.frozen:  # by `freeze`: no thaw may open it now
         return Plan.in_place(seen, seen.change(unchanged={"frozen": before}, sets={"frozen": {**before, **frozen}}))
     return Plan.in_place(seen, frozen_counter(seen, note, frozen))
-
-
-def _closing_counter(seen: ScopeSnapshot, about: Mapping[str, Any]) -> Action:
-    """Note in a counter from which moment on its period is closed. It may count on meanwhile."""
-    return seen.change(
-        unchanged={CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")},
-        sets={CLOSING: {name: about[name] for name in ("by", "at", "reason", "since")}},
-    )
 
 
 def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:

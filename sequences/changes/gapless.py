@@ -11,7 +11,7 @@ A line in the history then explains each number that is missing up to 202; above
 opens the counter, and its line says up to which number the sequence is gapless.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -47,7 +47,7 @@ def begun(strategy: Strategy, to: str, scope: Scopes, period: str | None, reques
     """Let processes of both strategies start. Before that, open the counters to one that may leave gaps."""
     send = partial(read, client=strategy.config.client)
     stored = _stored_names(strategy, send)
-    _require_pair(strategy, {type(strategy).__name__, to, *stored})
+    require_switchable(strategy, _problems(strategy, {type(strategy).__name__, to, *stored}))
     planner = _looked_at if to == GAPLESS else partial(opened, stored != SWITCHED)
     with strategy.rules.switching(send):
         changed = partial(apply_change, strategy.alias, planner=planner)
@@ -72,18 +72,21 @@ def finished(strategy: Strategy, scope: Scopes, period: str | None, request: Cha
         return [*made, *_let_in(strategy, set(), request)]
 
 
-def _require_pair(strategy: Strategy, names: Collection[str]) -> None:
-    """Raise OperationNotSupported unless one of the strategies is gapless, and all move the same counters."""
-    problem = ""
-    if strategy.config.stripe:
-        problem = "each Region has a START of its own"
-    elif others := set(names) - SWITCHED:
-        problem = f"{min(others)} and the others count in different places: switch to {GAPLESS} first"
-    elif GAPLESS not in names:
-        problem = f"{' and '.join(sorted(names))} may replace each other without a switch"
-    if problem:
+def require_switchable(strategy: Strategy, problems: Iterator[str]) -> None:
+    """Raise OperationNotSupported with the first of these problems; none is good."""
+    for problem in problems:
         name = type(strategy).__name__
         raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
+
+
+def _problems(strategy: Strategy, names: Collection[str]) -> Iterator[str]:
+    """Why they are not one gapless strategy, and others that move the same counters."""
+    if strategy.config.stripe:
+        yield "each Region has a START of its own"
+    if others := set(names) - SWITCHED:
+        yield f"{min(others)} and the others count in different places: switch to {GAPLESS} first"
+    if GAPLESS not in names:
+        yield f"{' and '.join(sorted(names))} may replace each other without a switch"
 
 
 def _let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) -> list[Change]:

@@ -77,27 +77,19 @@ def switch(
     send = partial(read, client=strategy.config.client)
     if gapless.moves_counters(strategy, to, send):
         return gapless.begun(strategy, to, scope, period, request)
-    counter = _switchable(strategy, counter_table)
-    with strategy.rules.switching(send):
-        return _begun(strategy, counter, to, scope, period, request)
-
-
-def _begun(
-    strategy: Strategy, counter: StoredCounter, to: str, scope: Scopes, period: str | None, request: ChangeRequest
-) -> list[Change]:
-    """Look at all scopes, begin the switch, and change them."""
-    try:
-        scopes = list(scopes_of(strategy, scope, period))
-    except OperationNotSupported:
-        if to == "SortKeyMaximum":  # it would count below a counter that is past its items
-            raise
-        scopes = []
     prepare = _followed if to == "TransactionalCounter" else _passed
-    prepared = partial(apply_change, strategy.alias, planner=prepare, counter=counter)
-    rehearsal = replace(request, dry_run=True)
-    rehearsed = [prepared(each, rehearsal) for each in scopes]  # first, so that nothing begins if a scope refuses it
-    begun = _noted(strategy, to, request)
-    return [*begun, *(rehearsed if request.dry_run else (prepared(each, request) for each in scopes))]
+    prepared = partial(apply_change, sequence, planner=prepare, counter=_switchable(strategy, counter_table))
+    with strategy.rules.switching(send):
+        try:
+            scopes = list(scopes_of(strategy, scope, period))
+        except OperationNotSupported:
+            if to == "SortKeyMaximum":  # it would count below a counter that is past its items
+                raise
+            scopes = []
+        rehearsal = replace(request, dry_run=True)
+        rehearsed = [prepared(each, rehearsal) for each in scopes]  # so that nothing begins if a scope refuses it
+        begun = _noted(strategy, to, request)
+        return [*begun, *(rehearsed if dry_run else (prepared(each, request) for each in scopes))]
 
 
 def finish_switch(
@@ -132,10 +124,7 @@ def finish_switch(
 
 def _switchable(strategy: Strategy, counter_table: str) -> StoredCounter:
     """The counters, in this configuration or in the other one. Raises OperationNotSupported."""
-    problem = next(_problems(strategy, counter_table), None)
-    if problem:
-        name = type(strategy).__name__
-        raise OperationNotSupported(f"The sequence {strategy.alias!r} ({name}) cannot be switched: {problem}.")
+    gapless.require_switchable(strategy, _problems(strategy, counter_table))
     return counter_of(strategy if strategy.counter else _other(strategy, counter_table))
 
 
@@ -174,8 +163,7 @@ def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     last, counted = seen.last, seen.state.last_value
     if last is None or (counted is not None and counted >= last):
         return Plan.in_place(seen)
-    none = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start}
-    begins = none if counted is None else {}
+    begins = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start} if counted is None else {}
     return Plan.in_place(seen, counter_to(seen, last, note, **begins))
 
 

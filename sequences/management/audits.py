@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -22,7 +20,7 @@ from sequences.ops.audit.column_check import audit_columns
 from sequences.ops.audit.columns import Column, Where
 from sequences.ops.audit.listing import COLUMNS, Line, cells
 from sequences.ops.audit.report import ColumnReport, title_in_words
-from sequences.ops.audit.results import AuditResult, KeptAudits
+from sequences.ops.audit.results import AuditResult, KeptAudits, results_of
 from sequences.ops.terminal import progress
 from sequences.registry import strategies
 from sequences.services.arguments import check_scope
@@ -60,15 +58,16 @@ def run_audit(command: BaseCommand, options: Options) -> None:
         raise CommandError(f"--{given[0]} needs a sequence: name it, as in `sequences audit tickets --scope ABC`.")
     unexplained, unlisted = 0, list[str]()
     show = FORMATS[options["format"]](command.stdout.write, command.style)
-    kept = _Results(options) if options["keep"] else None
+    reports = _reports([alias] if alias else list(strategies), options, show, unlisted)
+    results: dict[object, AuditResult] = {}
     try:
-        for report in _reports([alias] if alias else list(strategies), options, show, unlisted):
+        for report, result in results_of(reports, options["by"]):
             unexplained += report.unexplained
             show.report(report)
-            if kept:
-                kept.add(report)
-        if kept:
-            kept.keep()
+            if options["keep"]:
+                _take_over(results, report, result, options)
+        for result in results.values():
+            KeptAudits(strategies[result.sequence]).keep(result)
     except DatabaseError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
@@ -114,33 +113,16 @@ def _of_columns(
         )
 
 
-class _Results:
-    """The results of one run, to be kept: of each scope that was named, or one of every scope of each sequence."""
-
-    def __init__(self, options: Options) -> None:
-        self._by, self._period = options["by"], options["period"] or ""
-        self._every_scope = not options["scope"] and not options["prefix"]
-        self._began = time.monotonic()
-        self._results: dict[object, AuditResult] = {}
-
-    def add(self, report: AuditReport) -> None:
-        """Take over a report."""
-        now, at = time.monotonic(), datetime.fromtimestamp(strategies[report.sequence].wall(), UTC)
-        result = AuditResult.of(report, by=self._by, at=at, seconds=now - self._began)
-        self._began = now
-        key = report.sequence if self._every_scope else (report.sequence, report.scope, report.period)
-        before = self._results.get(key)
-        if before and isinstance(report, ColumnReport) and not report.gaps_explained:
-            self._results[key] = before.with_rows(result)  # of the same scopes again
-        elif self._every_scope:
-            self._results[key] = before.with_scope(result) if before else result.for_all(self._period)
-        else:
-            self._results[key] = result
-
-    def keep(self) -> None:
-        """Keep them. Raises AuditRefused while the administration audits such a scope."""
-        for result in self._results.values():
-            KeptAudits(strategies[result.sequence]).keep(result)
+def _take_over(results: dict[object, AuditResult], report: AuditReport, result: AuditResult, options: Options) -> None:
+    """Put a result among those to be kept: of each scope that was named, or one of every scope of each sequence."""
+    every_scope = not options["scope"] and not options["prefix"]
+    key = report.sequence if every_scope else (report.sequence, report.scope, report.period)
+    before = results.get(key)
+    if before and isinstance(report, ColumnReport) and not report.gaps_explained:
+        result = before.with_rows(result)  # of the same scopes again
+    elif every_scope:
+        result = before.with_scope(result) if before else result.for_all(options["period"] or "")
+    results[key] = result
 
 
 def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:

@@ -10,9 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from sequences.capabilities import strategy_classes
 from sequences.management.arguments import Options
 from sequences.management.rows import FORMATS, Row, write_rows
-from sequences.ops.costs import PATTERNS
+from sequences.ops.costs import PATTERNS, cost_of_units
 from sequences.ops.estimate import Estimate, Traffic, estimate
-from sequences.ops.prices import cost_of_units
 from sequences.ops.terminal import table
 from sequences.registry import strategies
 from sequences.strategies import Strategy

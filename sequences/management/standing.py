@@ -36,7 +36,7 @@ def _listed(options: Options, problems: list[str]) -> Iterator[Row]:
             problems.append(f"{figures.alias}: {figures.trouble}")
         note = figures.trouble or figures.unlisted or ("there are more scopes" if figures.has_more else "")
         for scope in figures.scopes or (None,):  # one row without figures if no scope can be shown
-            yield _row(figures.strategy, scope, alias=figures.alias, note=note, audit=figures.audit)
+            yield _row(figures.alias, figures.strategy, scope, figures.audit, note)
 
 
 def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
@@ -49,7 +49,7 @@ def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
         named = counted_in(strategy.alias, one_scope(options), options["period"])
         counters = iter([[strategy.scopes.one(parted(named))]])
     for page in counters:
-        yield from (_row(strategy, figures, audit=audit) for figures in scope_figures(strategy, page))
+        yield from (_row(strategy.alias, strategy, figures, audit) for figures in scope_figures(strategy, page))
 
 
 def _registered(options: Options, problems: list[str]) -> Iterator[Row]:
@@ -83,16 +83,11 @@ def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
 
 
 def _row(
-    strategy: Strategy | None,
-    figures: ScopeFigures | None,
-    *,
-    alias: str = "",
-    note: str = "",
-    audit: AuditResult | None = None,
+    alias: str, strategy: Strategy | None, figures: ScopeFigures | None, audit: AuditResult | None, note: str = ""
 ) -> Row:
     counter, rates = (figures.counter, figures.rates) if figures else (None, None)
     return {
-        "sequence": strategy.alias if strategy else alias,
+        "sequence": alias,
         "scope": counter and scope_text(counter.scope),
         "period": (counter.period or None) if counter else None,
         "strategy": type(strategy).__name__ if strategy else None,
@@ -136,8 +131,7 @@ def _add_show(parser: ArgumentParser) -> None:
 
 def _add_register(parser: ArgumentParser) -> None:
     parser.add_argument("alias", help="a key of the setting SEQUENCES")
-    about = f"one scope, {scope_text(None)!r} for none; without it, all that the table of its items has, by a scan"
-    parser.add_argument("--scope", action="append", help=about)
+    add_scope(parser, "all that the table of its items has, by a scan", action="append")
     parser.add_argument("--period", help='with --scope: the period, such as "2026"; without it, the one of today')
 
 

@@ -1,7 +1,5 @@
 """What happens in the core, as amounts of the instruments, for the recorders of this process."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -3,8 +3,6 @@
 Names are OpenTelemetry's, with points; Prometheus has underscores there, and the unit or `_total` at the end.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

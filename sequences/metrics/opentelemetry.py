@@ -4,8 +4,6 @@ It needs the extra `otel`. What becomes of both is up to the SDK that the applic
 attributes of the semantic conventions for databases, and nothing of keys, values, scopes and items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache

@@ -4,8 +4,6 @@ With several worker processes set PROMETHEUS_MULTIPROC_DIR to an empty folder be
 sums in files there, and every process answers with the sums of all, also of those that have ended.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from functools import cache

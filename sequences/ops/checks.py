@@ -3,13 +3,10 @@
 They read settings, import classes and look at the environment, and never use the network.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as CheckWarning
@@ -17,62 +14,55 @@ from django.core.checks import Warning as CheckWarning
 from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, shown
 from ..exceptions import InvalidSequence, InvalidText, StorageRefused
-from ..formats import Clash
 from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
-from .prices import prices
+from ..strategies import Strategy
+from .costs import prices
 from .tables import schemas_of, usable
-
-if TYPE_CHECKING:
-    from ..strategies import Strategy
 
 NAMESAKE = "django-sequences"
 A_DAY, LONG = date(2026, 1, 1), 10**12
 
 
-def check_sequences() -> list[CheckMessage]:
-    """Return one error (sequences.E001) for each sequence that cannot be used, with the remedy.
+def check_sequences() -> Iterator[CheckMessage]:
+    """One error (sequences.E001) for each sequence that cannot be used, with the remedy.
 
     sequences.E002 is about SEQUENCES_CLIENTS, sequences.E008 about SEQUENCES_PRICES, and sequences.E009 about
     SEQUENCES_METRICS.
     """
-    errors: list[CheckMessage] = []
     try:
         for alias in dynamodb.clients():
             dynamodb.client_options(alias)
     except InvalidSequence as error:
-        errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E002"))
+        yield Error(str(error), hint="See docs/settings.md.", id="sequences.E002")
     for read, name in ((prices, "sequences.E008"), (recorders, "sequences.E009")):
         try:
             read()
         except InvalidSequence as error:
-            errors.append(Error(str(error), hint="See docs/watching.md.", id=name))
+            yield Error(str(error), hint="See docs/watching.md.", id=name)
     try:
         aliases = list(configured())
     except InvalidSequence as error:
-        return [*errors, Error(str(error), id="sequences.E001")]
+        yield Error(str(error), id="sequences.E001")
+        return
     for alias in aliases:
         try:
             strategies[alias]
         except InvalidSequence as error:
-            errors.append(Error(str(error), hint="See docs/settings.md.", id="sequences.E001"))
-    return errors
+            yield Error(str(error), hint="See docs/settings.md.", id="sequences.E001")
 
 
-def check_keys() -> list[CheckMessage]:
-    """Return one error (sequences.E003) for each two sequences that store their items under the same keys.
+def check_keys() -> Iterator[CheckMessage]:
+    """One error (sequences.E003) for each two sequences that store their items under the same keys.
 
     sequences.W003 warns of two sequences whose keys may be the same for different scopes.
     """
-    return [
-        message
-        for one, other in combinations(usable(), 2)
-        if _place(one.schema) == _place(other.schema)
-        and "attribute" not in (one.layout.value_in, other.layout.value_in)
-        and _is_nested(one.schema.sort_prefix, other.schema.sort_prefix)
-        for message in _compared(one, other)
-    ]
+    for one, other in combinations(usable(), 2):
+        have_keys = "attribute" not in (one.layout.value_in, other.layout.value_in)
+        are_together = have_keys and _place(one.schema) == _place(other.schema)
+        if are_together and _is_nested(one.schema.sort_prefix, other.schema.sort_prefix):
+            yield from _compared(one, other)
 
 
 def _compared(one: Strategy, other: Strategy) -> Iterator[CheckMessage]:
@@ -107,9 +97,8 @@ def _is_nested(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def check_tables() -> list[CheckMessage]:
-    """Return one error (sequences.E004) for each sequence that needs other keys of a table than one before it."""
-    errors: list[CheckMessage] = []
+def check_tables() -> Iterator[CheckMessage]:
+    """One error (sequences.E004) for each sequence that needs other keys of a table than one before it."""
     needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
     for strategy, schema in [(one, schema) for one in usable() for schema in schemas_of(one)]:
         first, keys = needed.setdefault(_place(schema), (strategy.alias, schema.keys))
@@ -119,49 +108,36 @@ def check_tables() -> list[CheckMessage]:
                 f"{shown(schema.keys)}, and {first!r} needs it with the keys {shown(keys)}."
             )
             hint = "Give one of them another table, or both of them the same 'key_names' and 'key_types'."
-            errors.append(Error(said, hint=hint, id="sequences.E004"))
-    return errors
+            yield Error(said, hint=hint, id="sequences.E004")
 
 
-def check_texts() -> list[CheckMessage]:
-    """Return one error (sequences.E007) for each FORMAT that gives the same text to two values, and name both.
+def check_texts() -> Iterator[CheckMessage]:
+    """One error (sequences.E007) for each FORMAT that gives the same text to two values, and name both.
 
     A sequence without FORMAT has the bare numbers for texts, whatever its scopes and periods are.
     """
-    return [
-        _clashing(strategy, clash)
-        for strategy in usable()
-        if strategy.config.format is not None and (clash := strategy.naming.format.clash())
-    ]
+    for strategy in usable():
+        if strategy.config.format is not None and (clash := strategy.naming.format.clash()):
+            said = f"{strategy.naming.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
+            hint = "Put a character that is no digit, such as '-', between {scope} and {value}."
+            if clash.one.period != clash.other.period:
+                hint = "Put {period} into FORMAT, or parts of the date that tell the period."
+            yield Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
 
 
-def _clashing(strategy: Strategy, clash: Clash) -> CheckMessage:
-    said = f"{strategy.naming.format.where} is {strategy.config.format!r}; the text {clash.text!r} belongs to "
-    hint = (
-        "Put {period} into FORMAT, or parts of the date that tell the period."
-        if clash.one.period != clash.other.period
-        else "Put a character that is no digit, such as '-', between {scope} and {value}."
-    )
-    return Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
-
-
-def check_apart() -> list[CheckMessage]:
-    """Return one error (sequences.E010) for each two sequences that would write the same text on two documents.
+def check_apart() -> Iterator[CheckMessage]:
+    """One error (sequences.E010) for each two sequences that would write the same text on two documents.
 
     Not asked are those whose FORMAT has {scope}, which may differ, or no letter, as bare numbers say what they number
     nowhere.
     """
     named = [one for one in usable() if has_letters(one.config.format or "")]
-    return [
-        Error(
-            f"The sequences {one.alias!r} and {other.alias!r} both write {text!r}.",
-            hint="Let their FORMATs begin with different letters, as 'INV-' and 'CN-' do.",
-            id="sequences.E010",
-        )
-        for one, other in combinations(named, 2)
-        if not (one.naming.format.uses_scope or other.naming.format.uses_scope)
-        if (text := _text_of_both(one, other))
-    ]
+    hint = "Let their FORMATs begin with different letters, as 'INV-' and 'CN-' do."
+    for one, other in combinations(named, 2):
+        uses_scope = one.naming.format.uses_scope or other.naming.format.uses_scope
+        if not uses_scope and (text := _text_of_both(one, other)):
+            said = f"The sequences {one.alias!r} and {other.alias!r} both write {text!r}."
+            yield Error(said, hint=hint, id="sequences.E010")
 
 
 def _text_of_both(one: Strategy, other: Strategy) -> str | None:
@@ -176,41 +152,37 @@ def _text_of_both(one: Strategy, other: Strategy) -> str | None:
     return None
 
 
-def check_client() -> list[CheckMessage]:
-    """Return a warning (sequences.W005) if no client can be made here, for example for lack of a Region.
+def check_client() -> Iterator[CheckMessage]:
+    """A warning (sequences.W005) if no client can be made here, for example for lack of a Region.
 
     No error, because a machine that only builds or tests may have no settings of AWS. Credentials that boto3 would ask
     the network for are not looked up.
     """
-    warnings: list[CheckMessage] = []
     for client in sorted({strategy.config.client for strategy in usable()}):
         try:
             dynamodb.try_client(client)
         except StorageRefused as error:
             hint = "On a machine that sends no requests: SILENCED_SYSTEM_CHECKS = ['sequences.W005']."
             said = f"The client {client!r} of SEQUENCES_CLIENTS: {error}"
-            warnings.append(CheckWarning(said, hint=hint, id="sequences.W005"))
+            yield CheckWarning(said, hint=hint, id="sequences.W005")
         except InvalidSequence:
             pass  # `check_sequences` reports it
-    return warnings
 
 
-def check_namesake() -> list[CheckMessage]:
-    """Return an error (sequences.E006) if django-sequences is installed: it has the same import name."""
+def check_namesake() -> Iterator[CheckMessage]:
+    """An error (sequences.E006) if django-sequences is installed: it has the same import name."""
     from importlib import metadata
 
     try:
         metadata.distribution(NAMESAKE)
     except metadata.PackageNotFoundError:
-        return []
+        return
     said = f"{NAMESAKE} is installed too. Its import name is also `sequences`, so its files and ours are mixed."
     hint = f"pip uninstall {NAMESAKE} django-dynamodb-sequences, then install django-dynamodb-sequences again."
-    return [Error(said, hint=hint, id="sequences.E006")]
+    yield Error(said, hint=hint, id="sequences.E006")
 
 
-CHECKS: tuple[Callable[[], list[CheckMessage]], ...] = (
-    *(check_sequences, check_keys, check_tables, check_texts, check_apart, check_client, check_namesake),
-)
+CHECKS = (check_sequences, check_keys, check_tables, check_texts, check_apart, check_client, check_namesake)
 
 
 def _place(schema: KeySchema) -> tuple[str, str]:

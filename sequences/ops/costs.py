@@ -1,4 +1,4 @@
-"""What a number costs: the requests and the units of each strategy, and the partitions that pay them.
+"""What a number costs: requests, units, the partitions that pay them, and money, by the setting SEQUENCES_PRICES.
 
 DynamoDB's rules, from
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html:
@@ -7,9 +7,13 @@ conditional write takes what it would have taken, and a throttled request nothin
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import Enum
+from typing import Any
+
+from django.conf import settings
 
 from ..dynamodb import write_units
 from ..exceptions import InvalidSequence
@@ -21,11 +25,12 @@ from ..strategies import (
     Strategy,
     TransactionalCounter,
 )
-from .prices import cost_of_units
 
 MOST_ITEM_BYTES = 400 * 1024
 """DynamoDB's limit for an item."""
 MOST_TRANSACTION_BYTES = 4 * 1024 * 1024
+DEFAULT_PRICES = {"WRITE": "0.625", "READ": "0.125", "CURRENCY": "USD"}
+"""Of a million units on demand in us-east-1 since 2024-11-01, from https://aws.amazon.com/dynamodb/pricing/on-demand/."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,34 @@ def units_alone(strategy: Strategy, *, tokens: bool = False) -> tuple[float, flo
         return None
     taken = units(pattern, 1024, tokens=tokens, block_size=strategy.option.get("block_size", math.inf))
     return taken.write, taken.read + pattern.shares_writes
+
+
+def prices() -> dict[str, Any]:
+    """WRITE and READ, the price of a million units, and CURRENCY. Raises InvalidSequence, which names the wrong key."""
+    given = getattr(settings, "SEQUENCES_PRICES", {})
+    if not isinstance(given, Mapping):
+        raise InvalidSequence(f"The setting SEQUENCES_PRICES must be a dict such as {DEFAULT_PRICES!r}.")
+    if unknown := given.keys() - DEFAULT_PRICES.keys():
+        raise InvalidSequence(f"SEQUENCES_PRICES: unknown key {min(unknown)!r}; known are {', '.join(DEFAULT_PRICES)}.")
+    told = {**DEFAULT_PRICES, **given}
+    return {name: _price(name, told[name]) for name in ("WRITE", "READ")} | {"CURRENCY": str(told["CURRENCY"])}
+
+
+def _price(name: str, given: object) -> Decimal:
+    try:
+        price = Decimal(str(given))
+    except InvalidOperation:
+        price = Decimal("NaN")
+    if not price.is_finite() or price < 0:
+        raise InvalidSequence(f"SEQUENCES_PRICES[{name!r}] is {given!r}; it must be a number from 0, such as '0.625'.")
+    return price
+
+
+def cost_of_units(write: float, read: float) -> Decimal:
+    """The price of so many write and read units. Raises InvalidSequence for wrong prices."""
+    price = prices()
+    spent: Decimal = Decimal(str(write)) * price["WRITE"] + Decimal(str(read)) * price["READ"]
+    return spent / 1_000_000
 
 
 def cost_of_thousand(strategy: Strategy, *, tokens: bool = False) -> Decimal | None:

@@ -228,17 +228,15 @@ class _Case:
 
 
 def _remedy(case: _Case, limit: str) -> str:
+    """What helps: where items are the limit, also to have them in partitions of their own, if that is any better."""
     remedy = next(remedy for part, remedy in REMEDIES.items() if part in limit)
-    return f"{_keys_of_their_own(case)}{remedy}" if "items" in limit else remedy
-
-
-def _keys_of_their_own(case: _Case) -> str:
-    """What one scope would take without gaps, with items in partitions of their own; empty if that is no help."""
+    if "items" not in limit:
+        return remedy
     transactions = replace(case, pattern=WritePattern.TRANSACTION)
-    ceiling, limit = replace(transactions, traffic=replace(case.traffic, own_keys=True)).ceiling()
+    ceiling, next_limit = replace(transactions, traffic=replace(case.traffic, own_keys=True)).ceiling()
     if ceiling <= transactions.ceiling()[0]:
-        return ""
+        return remedy
     return (
         f"Without gaps {TransactionalCounter.__name__} with items under keys of their own (value_in) takes "
-        f"{ceiling:,.0f} a second in one scope; then the limit is {limit}. "
+        f"{ceiling:,.0f} a second in one scope; then the limit is {next_limit}. {remedy}"
     )

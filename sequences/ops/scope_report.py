@@ -16,12 +16,12 @@ from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
 from ..registry import configured
 from ..rows import operator_errors
 from ..rows.layout import SIGNATURE, signed_void
+from ..rows.reading import read_rows
 from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Counter, Dated, Scope, parted
-from .audit import Gap
 from .audit.results import AuditResult, AuditRun, KeptAudits
 from .audit.values import explained, skips
 
@@ -121,7 +121,8 @@ def _lines(seen: ScopeSnapshot, changes: Sequence[Change], *, complete: bool) ->
     for value in [*sorted(value for value in rows if value >= expected), None]:
         end = (numbers.before_start if seen.last is None else seen.last) if value is None else value - numbers.step
         for gap in explained(expected, end, skipped, numbers):
-            yield _gap(strategy, seen.scope, gap, why)
+            text, about = strategy.naming.text_or_number(gap.first, seen.scope), gap.reason if gap.by else why
+            yield {**asdict(gap), "kind": "gap", "text": text, "at": _moment(gap.at), "about": about}
         if value is not None:
             yield _stored(strategy, seen.scope, value, rows[value])
             expected = value + numbers.step
@@ -134,32 +135,20 @@ def _rows(seen: ScopeSnapshot) -> tuple[Rows, int]:
         return {}, numbers.start
     attributes = ["void", *filter(None, [layout.text_name])]
     if layout.in_collections:
-        return _of_collection(seen, seen.last, attributes)
+        schema, partition = layout.schema, layout.partition(seen.scope)
+        request = expressions.query_numbers(
+            schema, partition, newest_first=True, limit=LAST_NUMBERS, attributes=attributes
+        )
+        answer = seen.strategy.deadline().read("query", request)
+        found = ((schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"]))
+        items = {number: row for number, row in found if number is not None and not numbers.problem(number)}
+        first = min(items, default=seen.last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
+        return items, first
     first = max(numbers.start, seen.last - numbers.step * (LAST_NUMBERS - 1))
-    return _by_keys(seen, range(first, seen.last + 1, numbers.step), attributes), first
-
-
-def _of_collection(seen: ScopeSnapshot, last: int, attributes: list[str]) -> tuple[Rows, int]:
-    layout, schema, numbers = seen.layout, seen.layout.schema, seen.numbers
-    partition = layout.partition(seen.scope)
-    request = expressions.query_numbers(schema, partition, newest_first=True, limit=LAST_NUMBERS, attributes=attributes)
-    answer = seen.strategy.deadline().read("query", request)
-    found = ((schema.number_or_none(row), row) for row in map(dynamodb.unmarshal, answer["Items"]))
-    rows = {number: row for number, row in found if number is not None and not numbers.problem(number)}
-    first = min(rows, default=last + numbers.step) if "LastEvaluatedKey" in answer else numbers.start
-    return rows, first
-
-
-def _by_keys(seen: ScopeSnapshot, values: Sequence[int], attributes: list[str]) -> Rows:
-    """The items under these values, at most 100, which are no collection but have keys that follow from the values."""
-    layout = seen.layout
-    (name,) = layout.key_names
+    values = range(first, seen.last + 1, numbers.step)
     keys = [layout.key(seen.scope, value) for value in values]
-    request = expressions.read_keys(layout.schema.table, keys, attributes=[name, *attributes])
-    answer = seen.strategy.deadline().read("batch_get_item", request)
-    rows = {row[name]: row for row in map(dynamodb.unmarshal, answer["Responses"].get(layout.schema.table, ()))}
-    named = ((value, dynamodb.unmarshal(key)[name]) for value, key in zip(values, keys, strict=True))
-    return {value: rows[text] for value, text in named if text in rows}
+    rows = read_rows(layout.schema.table, keys, attributes, seen.strategy.deadline().read)
+    return {value: row for value, row in zip(values, rows, strict=True) if row}, first
 
 
 def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]) -> Line:
@@ -169,11 +158,6 @@ def _stored(strategy: Strategy, scope: Scope, value: int, row: Mapping[str, Any]
     text = str(row[name]) if name and name in row else strategy.naming.text_or_number(value, scope)
     key = strategy.layout.key_text(scope, value)
     return {"kind": "void" if void else "stored", "first": value, "count": 1, "text": text, "key": key, **told}
-
-
-def _gap(strategy: Strategy, scope: Scope, gap: Gap, why: str) -> Line:
-    text, about = strategy.naming.text_or_number(gap.first, scope), gap.reason if gap.by else why
-    return {**asdict(gap), "kind": "gap", "text": text, "at": _moment(gap.at), "about": about}
 
 
 def _moment(text: str) -> datetime.datetime | None:

@@ -1,11 +1,9 @@
 """The tables that the configured sequences need: how they are created, and how their markers expire."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from .. import dynamodb
 from ..dynamodb import PLAIN, Indexes, TableOptions
@@ -13,9 +11,7 @@ from ..dynamodb.expressions import MARKER_EXPIRY, KeySchema
 from ..exceptions import InvalidSequence, StorageRefused
 from ..registry import configured, strategies
 from ..rows.line_rows import series_schema
-
-if TYPE_CHECKING:
-    from ..strategies.base import Strategy
+from ..strategies import Strategy
 
 
 def create_tables(*, move_expiry: bool = False, options: TableOptions = PLAIN) -> dict[str, bool]:

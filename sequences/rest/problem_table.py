@@ -3,8 +3,6 @@
 A class without a row has its parent's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum

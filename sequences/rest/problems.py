@@ -6,8 +6,6 @@ never to the reader. A message within Django's ValidationError may have an attri
 something is wrong.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,9 +6,6 @@ Who may take values is decided by its `permission_classes`: subclass it, and ope
 somebody took is gone.
 """
 
-import datetime
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -60,8 +57,16 @@ class NextValuesView(APIView):
         asked.is_valid(raise_exception=True)
         wanted, token = asked.validated_data, self.token(request)
         place = {"scope": wanted["scope"], "date": wanted["date"]}
-        with _dates_of(name, wanted["date"]):
+        naming = strategies[name].naming
+        if wanted["date"] is None and (naming.period.kind != "never" or naming.format.uses_dates):
+            # today would be another day for a repeat, and the texts would be others
+            raise ValidationError({"date": "The numbers of this sequence depend on it: send the date of the document."})
+        try:
             taken = reserve_values(wanted["count"], name, **place, idempotency_token=token)
+        except SequenceError:
+            raise
+        except ValueError as error:
+            raise ValidationError({"date": str(error)}) from error
         texts = [format_value(value, name, **place) for value in taken.values]
         answer = ValuesSerializer({"values": taken.values, "texts": texts})
         return Response(answer.data, headers=replay_headers(taken.replayed))
@@ -71,20 +76,3 @@ def require_sequence(name: str) -> None:
     """Refuse a name that is not in the settings."""
     if name not in strategies:
         raise Http404(f"There is no sequence {name}.")
-
-
-@contextmanager
-def _dates_of(name: str, date: datetime.date | None) -> Iterator[None]:
-    """Around the taking of values: refuse a wrong date, and one that is missing.
-
-    Today would be another day for a repeat, and the texts would be others.
-    """
-    strategy = strategies[name]
-    if date is None and (strategy.naming.period.kind != "never" or strategy.naming.format.uses_dates):
-        raise ValidationError({"date": "The numbers of this sequence depend on it: send the date of the document."})
-    try:
-        yield
-    except ValueError as error:
-        if isinstance(error, SequenceError):
-            raise
-        raise ValidationError({"date": str(error)}) from error

@@ -147,7 +147,7 @@ class TestSettings:
         assert error.id == "sequences.E010"
         assert "'invoices' and 'credits'" in error.msg
         settings.SEQUENCES = {**settings.SEQUENCES, "credits": {**notes, "FORMAT": "CN-{period}-{value:03d}"}}
-        assert check_apart() == []
+        assert list(check_apart()) == []
 
 
 LETTERS = st.sampled_from(["INV-", "R", "2026/", "A1-", ""])

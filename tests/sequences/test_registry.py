@@ -165,7 +165,7 @@ class TestMistakes:
         """The check reports the mistakes of all sequences."""
         mine, yours = {"STRATEGY": "no.such.Module"}, {"STRATEGY": ATOMIC, "STEP": 0}
         with override_settings(SEQUENCES={"mine": mine, "yours": yours, "good": {"STRATEGY": ATOMIC}}):
-            assert len(check_sequences()) == 2
+            assert len(list(check_sequences())) == 2
 
     def test_manage_check(self, unconfigured: None, no_network: None, capsys: pytest.CaptureFixture[str]) -> None:
         """`manage.py check` fails for a mistake, passes without one, and talks to no network."""

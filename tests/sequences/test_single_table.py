@@ -145,7 +145,7 @@ class TestTwoSequences:
 
     def test_the_check(self) -> None:
         """Django's check finds no fault in them; without the prefixes it does."""
-        assert check_keys() == []
+        assert list(check_keys()) == []
         entry = {"STRATEGY": STRATEGIES["sorted"], "TABLE": "shop_sorted", "OPTIONS": {"partition": "T#{scope}"}}
         with override_settings(SEQUENCES={"a": entry, "b": entry}):
             assert [message.id for message in check_keys()] == ["sequences.E003"]

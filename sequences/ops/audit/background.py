@@ -9,7 +9,6 @@ import logging
 import os
 import threading
 import time
-from datetime import UTC, datetime
 from functools import reduce
 
 from django.db import DatabaseError, connections
@@ -19,7 +18,7 @@ from ...strategies.base import Strategy
 from ...types import Scope, scope_text
 from .check import require_collections
 from .column_check import reports_on
-from .results import AuditResult, AuditRun, KeptAudits
+from .results import AuditResult, AuditRun, KeptAudits, results_of
 
 PROGRESS_SECONDS = 2.0
 STOP_SECONDS = 5.0
@@ -101,7 +100,7 @@ def _run(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
 
 
 def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
-    began = told = time.monotonic()
+    told = time.monotonic()
 
     def progress(done: int, wanted: int) -> None:
         nonlocal told
@@ -112,12 +111,8 @@ def _audit(kept: KeptAudits, scope: Scope, run: AuditRun) -> None:
                 raise _Stopped("another audit began")
             told = time.monotonic()
 
-    results = []
-    for report in reports_on(kept.strategy, scope, progress):
-        now, at = time.monotonic(), datetime.fromtimestamp(kept.strategy.wall(), UTC)
-        results.append(AuditResult.of(report, by=run.by, at=at, seconds=now - began))
-        began = now
-    result = reduce(AuditResult.with_rows, results)
+    reports = reports_on(kept.strategy, scope, progress)
+    result = reduce(AuditResult.with_rows, (result for _, result in results_of(reports, run.by)))
     kept.finish(run, result)
     logger.info("audit of %s %r by %s: %s", result.sequence, scope, run.by, result.verdict)
 

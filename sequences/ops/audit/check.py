@@ -9,7 +9,7 @@ from ...rows.layout import signed_void
 from ...rows.reading import Row, pages
 from ...strategies.base import Strategy
 from ...types import Scope
-from .markers import MarkerCheck, OwnKeys
+from .markers import OwnKeys, check_markers
 from .report import AuditReport, Changed, Gap, Stray, Void, signed
 from .values import Values
 
@@ -38,7 +38,7 @@ def audit(
     """
     check = Check(strategy, scope, found)
     done = 0
-    for count in chain(check.items(), check.markers.rows()):
+    for count in chain(check.items(), check_markers(strategy, scope, check.own_keys, check.report)):
         done += count
         progress(done, check.wanted)
     if done == 0 and strategy.option.get("scope_must_exist"):
@@ -63,6 +63,8 @@ class Check(Values):
     Raises OperationNotSupported for items that are not in collections, and InvalidScope.
     """
 
+    found: Found
+
     def __init__(
         self,
         strategy: Strategy,
@@ -72,11 +74,10 @@ class Check(Values):
     ) -> None:
         require_collections(strategy)
         super().__init__(strategy, scope, found)
-        self.voided, self.stored = found, stored
+        self.stored = stored
         self._text_name, self._digest_name = strategy.layout.text_name or "", strategy.layout.digest_name
         self._without_digest = 0
         self.own_keys = OwnKeys(strategy, unmarshal(self.counter.row or {}) if self.counter else {})
-        self.markers = MarkerCheck(strategy, scope, self.own_keys, self.report)
 
     def items(self) -> Iterator[int]:
         """Read and check the items page by page, and tell how many rows each page has."""
@@ -107,7 +108,7 @@ class Check(Values):
         if about := signed_void(row):
             void = Void(value=value, text=text, **signed(about))
             self.report.voids.add(void)
-            self.voided(void)
+            self.found(void)
             self.report.unsigned_voids += not (void.by and void.at)
         else:
             self.stored(value, text)
@@ -121,7 +122,7 @@ class Check(Values):
         elif digest != self.strategy.layout.digest(marshal(row)):
             changed = Changed(value=value, text=text)
             self.report.changed.add(changed)
-            self.voided(changed)
+            self.found(changed)
 
     def _judged(self, gap: Gap) -> list[Gap]:
         self.own_keys.missing(gap.first, gap.last)

@@ -153,13 +153,14 @@ class ColumnCheck(Values):
 
     kind = ColumnReport
     report: ColumnReport
+    found: Callable[[ColumnFinding], None]
 
     def __init__(
         self, strategy: Strategy, scope: Scope, columns: Sequence[Column], found: Callable[[ColumnFinding], None]
     ) -> None:
         super().__init__(strategy, scope, found)
         self.report.where = tuple(map(str, columns))
-        self.columns, self.tell = columns, found
+        self.columns = columns
         self.has_no_period = strategy.layout.in_periods and not parted(scope)[1]
         self.count = 0
         self.number: int | None = None
@@ -182,7 +183,7 @@ class ColumnCheck(Values):
     def lacks(self, row: Row) -> None:
         finding = Unnumbered(row=self._named(row))
         self.report.unnumbered.add(finding)
-        self.tell(finding)
+        self.found(finding)
 
     def _named(self, row: Row) -> str:
         text = f"{row.column.field.model._meta.label} {row.row.pk}"
@@ -204,13 +205,13 @@ class ColumnCheck(Values):
         if self.number is not None and self.count > 1 and not self.has_no_period:
             finding = Duplicate(value=self.number, count=self.count, rows=tuple(self.same))
             self.report.duplicates.add(finding)
-            self.tell(finding)
+            self.found(finding)
 
-    def _judged(self, gap: Gap) -> Iterable[Gap]:
-        return self._divided(gap) if self.strategy.gapless else [replace(gap, reason="may be a rollback")]
-
-    def _divided(self, gap: Gap) -> Iterator[Gap]:
-        """A gap, divided where an item says that its number was withdrawn."""
+    def _judged(self, gap: Gap) -> Iterator[Gap]:
+        """A gap that a rollback may have left; otherwise divided where an item says that its number was withdrawn."""
+        if not self.strategy.gapless:
+            yield replace(gap, reason="may be a rollback")
+            return
         step, first = self.numbers.step, gap.first
         for value, void in self._void_items(gap):
             yield from explained(first, value - step, (), self.numbers)

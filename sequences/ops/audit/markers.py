@@ -7,10 +7,11 @@ write that stores them:
     own_keys_after   above which value they are counted; an earlier version did not count them
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
+from ...rows.numbers import Numbers
 from ...rows.reading import MOST_IN_A_BATCH, Row, pages, stored_tokens
 from ...strategies.base import Strategy
 from ...types import Scope, parted
@@ -69,44 +70,38 @@ class OwnKeys:
             yield f"{self._markers} markers of an earlier version do not tell whether their items have their own keys."
 
 
-class MarkerCheck:
-    """Notes in a report how many markers a scope has in its period, and which of them are orphans."""
+def check_markers(strategy: Strategy, scope: Scope, own_keys: OwnKeys, report: AuditReport) -> Iterator[int]:
+    """Note in a report how many markers a scope has in its period, and which of them are orphans.
 
-    def __init__(self, strategy: Strategy, scope: Scope, own_keys: OwnKeys, report: AuditReport) -> None:
-        self._schema, self._numbers = strategy.schema, strategy.numbers
-        self._partition, self._token_name = strategy.layout.partition(scope), strategy.layout.token_name
-        self._markers, self._scope, self._period = strategy.markers, scope, parted(scope)[1]
-        self._own_keys, self._report = own_keys, report
-
-    def rows(self) -> Iterator[int]:
-        """Read and check the markers page by page, and tell how many rows each page has."""
-        for page in pages(self._markers.schema, self._markers.partition(self._scope), MARKERS_A_PAGE, *OF_A_MARKER):
-            self._page(page)
-            yield len(page)
-
-    def _page(self, rows: Sequence[Row]) -> None:
-        """Check one page of markers: each of this period needs an item with its value and its token."""
-        rows = [row for row in rows if row.get("period", "") == self._period and self._is_own(row)]
-        self._report.markers += len(rows)
-        values = {value for row in rows for value in _members(row, self._numbers.step)}
-        tokens = stored_tokens(self._schema, self._partition, values, self._token_name) if values else {}
+    Each marker needs an item with its value and its token. They are read page by page: tells how many rows each has.
+    """
+    layout, markers, numbers, period = strategy.layout, strategy.markers, strategy.numbers, parted(scope)[1]
+    for page in pages(markers.schema, markers.partition(scope), MARKERS_A_PAGE, *OF_A_MARKER):
+        rows = [row for row in page if row.get("period", "") == period and not _is_of_others(row, numbers)]
+        report.markers += len(rows)
+        values = {value for row in rows for value in _members(row, numbers.step)}
+        tokens = stored_tokens(strategy.schema, layout.partition(scope), values, layout.token_name)
         for row in rows:
-            self._check(row, tokens)
+            for orphan in _orphans(row, numbers.step, tokens, own_keys):
+                report.orphans.add(orphan)
+        yield len(page)
 
-    def _check(self, row: Row, tokens: Mapping[int, str]) -> None:
-        token = str(row.get("token", ""))
-        if not isinstance(row.get("value"), int):
-            self._report.orphans.add(Orphan(token=token, value=None, problem="the marker has no value"))
-        for value in _members(row, self._numbers.step):
-            if value not in tokens and self._own_keys.may_be_of(row):
-                continue
-            if problem := _orphaned(token, value, tokens):
-                self._report.orphans.add(Orphan(token=token, value=value, problem=problem))
 
-    def _is_own(self, marker: Row) -> bool:
-        """Whether a marker is of this Region: those of others may be here before their items are."""
-        value = marker.get("value")
-        return not (isinstance(value, int) and self._numbers.is_of_others(value))
+def _orphans(marker: Row, step: int, tokens: Mapping[int, str], own_keys: OwnKeys) -> Iterator[Orphan]:
+    token = str(marker.get("token", ""))
+    if not isinstance(marker.get("value"), int):
+        yield Orphan(token=token, value=None, problem="the marker has no value")
+    for value in _members(marker, step):
+        if value not in tokens and own_keys.may_be_of(marker):
+            continue
+        if problem := _orphaned(token, value, tokens):
+            yield Orphan(token=token, value=value, problem=problem)
+
+
+def _is_of_others(marker: Row, numbers: Numbers) -> bool:
+    """Whether a marker is of another Region: it may be here before its items are."""
+    value = marker.get("value")
+    return isinstance(value, int) and numbers.is_of_others(value)
 
 
 def _members(marker: Row, step: int) -> list[int]:

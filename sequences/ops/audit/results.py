@@ -10,10 +10,9 @@ for the other, and the later result is kept.
          result                    of the last audit of that scope that came to its end
 """
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -23,6 +22,7 @@ from ... import dynamodb
 from ...commit.retries import new_token, read, write_once
 from ...dynamodb import expressions
 from ...exceptions import AuditRefused, TableMissing, WriteCancelled
+from ...registry import strategies
 from ...strategies.base import Strategy
 from ...types import Dated, Scope, scope_text
 from .report import AuditReport, findings_in_words
@@ -80,22 +80,31 @@ class AuditResult:
             findings=tuple(words[:LONGEST_WORDS] for words in islice(findings_in_words(report), MOST_WORDS)),
         )
 
-    def with_scope(self, other: AuditResult) -> AuditResult:
+    def with_scope(self, other: Self) -> Self:
         """This result of every scope, with one scope more."""
         counts = ("stored", "missing", "gaps", "voids", "unexplained", "scopes", "seconds")
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
         return replace(self, at=other.at, findings=(*self.findings, *other.findings)[:MOST_WORDS], **sums)
 
-    def with_rows(self, other: AuditResult) -> AuditResult:
+    def with_rows(self, other: Self) -> Self:
         """This result of items, with what was found in the rows that have the same numbers."""
         found = (*self.findings, *(f"in rows: {words}" for words in other.findings))[:MOST_WORDS]
         more = {name: max(getattr(self, name), getattr(other, name)) for name in ("missing", "gaps")}
         unexplained, seconds = self.unexplained + other.unexplained, self.seconds + other.seconds
         return replace(self, at=other.at, findings=found, unexplained=unexplained, seconds=seconds, **more)
 
-    def for_all(self, period: str = "") -> AuditResult:
+    def for_all(self, period: str = "") -> Self:
         """This result of one scope as the first of every scope, or of every scope of a period."""
         return replace(self, scope=None, period=period, last_value=None, every_scope=True)
+
+
+def results_of(reports: Iterable[AuditReport], by: str) -> Iterator[tuple[AuditReport, AuditResult]]:
+    """Each report as soon as it is there, with its result, whose seconds are those since the report before it."""
+    began = time.monotonic()
+    for report in reports:
+        now, at = time.monotonic(), datetime.fromtimestamp(strategies[report.sequence].wall(), UTC)
+        yield report, AuditResult.of(report, by=by, at=at, seconds=now - began)
+        began = now
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,37 +178,35 @@ class KeptAudits:
             "lease_until": int(now) + LEASE_SECONDS,
         }
         outdated = ["problem", *(["result"] if row.get("of") != text else [])]
-        try:
-            self._write(text, row.get("token"), begun, outdated)
-        except WriteCancelled as error:
-            raise _taken(self._row(text)) from error
+        if not self._change(text, row.get("token"), begun, outdated):
+            raise _taken(self._row(text))
         return self._run(begun)
 
     def renew(self, run: AuditRun, done: int, wanted: int) -> bool:
         """Store how far a running audit is; False if another one has its place. One write."""
         lease = int(self.strategy.wall()) + LEASE_SECONDS
-        return self._change(run, {"done": done, "wanted": wanted, "lease_until": lease}, [])
+        return self._change(run.of, run.token, {"done": done, "wanted": wanted, "lease_until": lease}, [])
 
     def finish(self, run: AuditRun, result: AuditResult) -> bool:
         """Keep the result of an audit that came to its end; False if another one has its place. One write."""
-        return self._change(run, {"result": _plain(result)}, ["lease_until", "problem"])
+        return self._change(run.of, run.token, {"result": _plain(result)}, ["lease_until", "problem"])
 
     def stop(self, run: AuditRun, problem: str) -> bool:
         """Keep why an audit stopped before its end; False if another one has its place. One write."""
-        return self._change(run, {"problem": problem[:LONGEST_WORDS]}, ["lease_until"])
+        return self._change(run.of, run.token, {"problem": problem[:LONGEST_WORDS]}, ["lease_until"])
 
-    def _change(self, run: AuditRun, sets: Mapping[str, Any], removes: list[str]) -> bool:
+    def _change(self, text: str, token: str | None, sets: Mapping[str, Any], removes: list[str]) -> bool:
+        """Change the row of a place; False if it has not this token, or any for None.
+
+        A repeat of the write knows itself by a new token.
+        """
+        key, unchanged = self._key(text), {"token": token}
+        request = expressions.change_row(self.schema.table, key, unchanged=unchanged, sets=sets, removes=removes)
         try:
-            self._write(run.of, run.token, sets, removes)
+            write_once("update_item", request, token=sets.get("token", ""), client=self.schema.client)
         except WriteCancelled:
             return False
         return True
-
-    def _write(self, text: str, token: str | None, sets: Mapping[str, Any], removes: list[str]) -> None:
-        """Change the row of a place that has this token, or none. A repeat of the write knows itself by a new token."""
-        key, unchanged = self._key(text), {"token": token}
-        request = expressions.change_row(self.schema.table, key, unchanged=unchanged, sets=sets, removes=removes)
-        write_once("update_item", request, token=sets.get("token", ""), client=self.schema.client)
 
     def keep(self, result: AuditResult) -> None:
         """Keep the result of an audit that was not begun here. Costs one read and two writes.

@@ -1,10 +1,8 @@
 """What the doctor finds, and what stands for a fact that it could not read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ...rows.soundness import Verdict
 from ...types import Scope
@@ -51,23 +49,7 @@ class Finding:
     hand: Hand | None = None
 
     @classmethod
-    def either(
-        cls,
-        subject: str,
-        about: str,
-        is_good: bool,
-        found: str,
-        reasons: tuple[str, str],
-        remedy: str,
-        otherwise: Verdict = Verdict.CAREFUL,
-    ) -> Finding:
-        """A finding that is good, with the first of the reasons, or needs the remedy, with the second."""
-        if is_good:
-            return cls(subject, about, Verdict.GOOD, found, reasons[0])
-        return cls(subject, about, otherwise, found, reasons[1], remedy)
-
-    @classmethod
-    def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Finding:
+    def unknown(cls, subject: str, about: str, fact: Unknown | None) -> Self:
         """A finding about a fact that could not be read."""
         told = fact or Unknown("It was not read.")
         return cls(subject, about, Verdict.UNKNOWN, "not known", told.reason, told.remedy, told.failure)

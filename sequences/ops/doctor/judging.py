@@ -53,84 +53,57 @@ def of_table(facts: TableFacts) -> Iterator[Finding]:
 
 
 def _presence(facts: TableFacts) -> Finding:
-    if not isinstance(facts.table, Mapping):
-        status, remedy = "missing", "Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint."
-    else:
+    status, remedy = "missing", "Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint."
+    if isinstance(facts.table, Mapping):
         status = str(facts.table.get("TableStatus", "ACTIVE")).lower()
         remedy = "Wait until it is active; if that does not come, ask the console of AWS."
-    return Finding.either(
-        facts.name,
-        "table",
-        status in ("active", "updating"),
-        status,
-        ("It takes reads and writes.", "Every write of its sequences is refused."),
-        remedy,
-        Verdict.UNSOUND,
-    )
+    if status in ("active", "updating"):
+        return Finding(facts.name, "table", Verdict.GOOD, status, "It takes reads and writes.")
+    return Finding(facts.name, "table", Verdict.UNSOUND, status, "Every write of its sequences is refused.", remedy)
 
 
 def _keys(facts: TableFacts, table: Mapping[str, Any]) -> Finding:
     keys = dynamodb.keys_in(table)
-    return Finding.either(
-        facts.name,
-        "keys",
-        list(keys.items()) == list(facts.keys.items()),
-        shown(keys),
-        ("They are those of the settings.", f"The settings are for {shown(facts.keys)}."),
-        "Set 'key_names' and 'key_types' in OPTIONS, or name another table.",
-        Verdict.UNSOUND,
-    )
+    if list(keys.items()) == list(facts.keys.items()):
+        return Finding(facts.name, "keys", Verdict.GOOD, shown(keys), "They are those of the settings.")
+    reason = f"The settings are for {shown(facts.keys)}."
+    remedy = "Set 'key_names' and 'key_types' in OPTIONS, or name another table."
+    return Finding(facts.name, "keys", Verdict.UNSOUND, shown(keys), reason, remedy)
 
 
 def _billing(facts: TableFacts, table: Mapping[str, Any]) -> Finding:
-    on_demand = table.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST"
+    if table.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
+        reason = "It grows with its use, up to 1,000 write units a second in each scope."
+        return Finding(facts.name, "billing", Verdict.GOOD, "on demand", reason)
     throughput = table.get("ProvisionedThroughput", {})
     writes, reads = throughput.get("WriteCapacityUnits", 0), throughput.get("ReadCapacityUnits", 0)
-    return Finding.either(
-        facts.name,
-        "billing",
-        on_demand,
-        "on demand" if on_demand else f"provisioned: {writes} write and {reads} read units a second",
-        (
-            "It grows with its use, up to 1,000 write units a second in each scope.",
-            "More than that is throttled: callers wait, and give up at their deadline.",
-        ),
-        "Let auto scaling raise it, or choose on-demand billing.",
-    )
+    found = f"provisioned: {writes} write and {reads} read units a second"
+    reason = "More than that is throttled: callers wait, and give up at their deadline."
+    remedy = "Let auto scaling raise it, or choose on-demand billing."
+    return Finding(facts.name, "billing", Verdict.CAREFUL, found, reason, remedy)
 
 
 def _recovery(facts: TableFacts) -> Finding:
     about = "point-in-time recovery"
     if not isinstance(facts.recovery, Mapping):
         return Finding.unknown(facts.name, about, facts.recovery)
-    state = facts.recovery.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus")
-    return Finding.either(
-        facts.name,
-        about,
-        state == "ENABLED",
-        "on" if state == "ENABLED" else "off",
-        (
-            "It can be restored to each second of the last days; after that run `sequences recover`.",
-            "Rows that are lost cannot be brought back.",
-        ),
+    if facts.recovery.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") == "ENABLED":
+        reason = "It can be restored to each second of the last days; after that run `sequences recover`."
+        return Finding(facts.name, about, Verdict.GOOD, "on", reason)
+    remedy = (
         f"Run `aws dynamodb update-continuous-backups --table-name {facts.name} "
-        "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`.",
+        "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`."
     )
+    return Finding(facts.name, about, Verdict.CAREFUL, "off", "Rows that are lost cannot be brought back.", remedy)
 
 
 def _protection(facts: TableFacts, table: Mapping[str, Any]) -> Finding:
-    is_on = bool(table.get("DeletionProtectionEnabled"))
-    return Finding.either(
-        facts.name,
-        "deletion protection",
-        is_on,
-        "on" if is_on else "off",
-        (
-            "Nobody deletes it by mistake.",
-            "If somebody deletes it by mistake, its sequences begin again, with numbers that were given before.",
-        ),
-        f"Run `aws dynamodb update-table --table-name {facts.name} --deletion-protection-enabled`.",
-    )
+    about = "deletion protection"
+    if table.get("DeletionProtectionEnabled"):
+        return Finding(facts.name, about, Verdict.GOOD, "on", "Nobody deletes it by mistake.")
+    reason = "If somebody deletes it by mistake, its sequences begin again, with numbers that were given before."
+    remedy = f"Run `aws dynamodb update-table --table-name {facts.name} --deletion-protection-enabled`."
+    return Finding(facts.name, about, Verdict.CAREFUL, "off", reason, remedy)
 
 
 def _expiry(facts: TableFacts, table: Mapping[str, Any]) -> Finding:
@@ -146,35 +119,29 @@ def _expiry(facts: TableFacts, table: Mapping[str, Any]) -> Finding:
             f"--table-name {facts.name} --time-to-live-specification Enabled=false,AttributeName={attribute}`."
         )
         return Finding(facts.name, about, Verdict.UNSOUND, f"by {attribute}", reason, remedy)
+    if attribute:
+        reason = "Old markers are deleted, and nothing else."
+        return Finding(facts.name, about, Verdict.GOOD, f"by {attribute}", reason)
+    if not any("markers" in kept for kept in facts.uses.values()):
+        return Finding(facts.name, about, Verdict.GOOD, "off", "Nothing in it has to expire.")
     copies = dynamodb.copies_in(table)
-    has_markers = any("markers" in kept for kept in facts.uses.values())
-    return Finding.either(
-        facts.name,
-        about,
-        bool(attribute) or not has_markers,
-        f"by {attribute}" if attribute else "off",
-        (
-            "Old markers are deleted, and nothing else." if attribute else "Nothing in it has to expire.",
-            "Markers of idempotency tokens stay for ever, and are paid for.",
-        ),
-        "A strongly consistent global table has no expiry: delete old markers yourself."
-        if copies.is_global and not copies.transactions
-        else "Run `manage.py create_tables` again.",
-    )
+    remedy = "Run `manage.py create_tables` again."
+    if copies.is_global and not copies.transactions:
+        remedy = "A strongly consistent global table has no expiry: delete old markers yourself."
+    reason = "Markers of idempotency tokens stay for ever, and are paid for."
+    return Finding(facts.name, about, Verdict.CAREFUL, "off", reason, remedy)
 
 
 def _permissions(facts: TableFacts) -> Iterator[Finding]:
-    if facts.refused is not None:
+    about = "permissions"
+    if facts.refused:
         missing = ", ".join(f"dynamodb:{name}" for name in facts.refused)
-        yield Finding.either(
-            facts.name,
-            "permissions",
-            not missing,
-            f"missing: {missing}" if missing else "those of every write",
-            ("Tried by requests that store nothing.", "A process with this role cannot give numbers."),
-            f"Allow {missing} in the policy of this role, or run this in the role of the application.",
-            Verdict.UNSOUND,
-        )
+        reason = "A process with this role cannot give numbers."
+        remedy = f"Allow {missing} in the policy of this role, or run this in the role of the application."
+        yield Finding(facts.name, about, Verdict.UNSOUND, f"missing: {missing}", reason, remedy)
+    elif facts.refused is not None:
+        reason = "Tried by requests that store nothing."
+        yield Finding(facts.name, about, Verdict.GOOD, "those of every write", reason)
 
 
 def of_latency(client: str, seconds: Sequence[float] | Unknown) -> Finding:
@@ -182,44 +149,32 @@ def of_latency(client: str, seconds: Sequence[float] | Unknown) -> Finding:
     if isinstance(seconds, Unknown):
         return Finding.unknown(client, "latency", seconds)
     median = statistics.median(seconds)
-    return Finding.either(
-        client,
-        "latency",
-        median <= SLOW_SECONDS,
-        f"{1000 * median:.1f} ms for a read, the median of {len(seconds)}",
-        ("Each number takes one to three requests, one after the other.",) * 2,
-        "Run the application in the Region of its tables, or look for what slows the network.",
-    )
+    found = f"{1000 * median:.1f} ms for a read, the median of {len(seconds)}"
+    reason = "Each number takes one to three requests, one after the other."
+    if median <= SLOW_SECONDS:
+        return Finding(client, "latency", Verdict.GOOD, found, reason)
+    remedy = "Run the application in the Region of its tables, or look for what slows the network."
+    return Finding(client, "latency", Verdict.CAREFUL, found, reason, remedy)
 
 
 def of_clock(client: str, ahead: float) -> Finding:
     """How far the engine's clock is ahead of the one here, in seconds."""
-    is_near, which = abs(ahead) <= SKEWED_SECONDS, "ahead of" if ahead > 0 else "behind"
-    return Finding.either(
-        client,
-        "clock",
-        is_near,
-        "both clocks agree" if is_near else f"the engine is {abs(ahead):.0f} s {which} this machine",
-        (
-            "Numbers depend on no clock.",
-            "Numbers depend on no clock, but AWS refuses requests that are 15 minutes off.",
-        ),
-        "Synchronise the clock of this machine (NTP).",
-    )
+    if abs(ahead) <= SKEWED_SECONDS:
+        return Finding(client, "clock", Verdict.GOOD, "both clocks agree", "Numbers depend on no clock.")
+    found = f"the engine is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine"
+    reason = "Numbers depend on no clock, but AWS refuses requests that are 15 minutes off."
+    return Finding(client, "clock", Verdict.CAREFUL, found, reason, "Synchronise the clock of this machine (NTP).")
 
 
 def of_transport(client: str, lacks: str) -> Finding:
     """Whether requests go the way that the settings ask for; `lacks` says why they do not."""
-    return Finding.either(
-        client,
-        "transport",
-        not lacks,
-        f"boto3's own client, as the lean transport does not fit botocore: {lacks}"
-        if lacks
-        else "as the settings ask for",
-        ("Requests go the way that was chosen.", "Numbers are right, but each request takes longer."),
-        "Install a release of botocore that the lean transport fits.",
-    )
+    if not lacks:
+        reason = "Requests go the way that was chosen."
+        return Finding(client, "transport", Verdict.GOOD, "as the settings ask for", reason)
+    found = f"boto3's own client, as the lean transport does not fit botocore: {lacks}"
+    reason = "Numbers are right, but each request takes longer."
+    remedy = "Install a release of botocore that the lean transport fits."
+    return Finding(client, "transport", Verdict.CAREFUL, found, reason, remedy)
 
 
 def of_caller(client: str, caller: str | Unknown) -> Finding:
@@ -235,15 +190,12 @@ def of_limits(client: str, limits: Fact) -> Finding:
     if not isinstance(limits, Mapping):
         return Finding.unknown(client, "limits", limits)
     most = limits.get("TableMaxWriteCapacityUnits", 0)
-    return Finding.either(
-        client,
-        "limits",
-        most >= UNITS_PER_SECOND,  # what one scope can take
-        f"{most:,} write units a second for a table, {limits.get('AccountMaxWriteCapacityUnits', 0):,} for "
-        "the account in this Region",
-        ("A table takes what one busy scope needs.", "One busy scope takes 1,000 write units a second."),
-        "Ask AWS for more (Service Quotas).",
-    )
+    account = limits.get("AccountMaxWriteCapacityUnits", 0)
+    found = f"{most:,} write units a second for a table, {account:,} for the account in this Region"
+    if most >= UNITS_PER_SECOND:  # what one scope can take
+        return Finding(client, "limits", Verdict.GOOD, found, "A table takes what one busy scope needs.")
+    reason = "One busy scope takes 1,000 write units a second."
+    return Finding(client, "limits", Verdict.CAREFUL, found, reason, "Ask AWS for more (Service Quotas).")
 
 
 def of_regions(lives: TableLives, tables: Sequence[Fact]) -> Finding:
@@ -257,21 +209,11 @@ def of_settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Findi
     subject = f"sequence {sequence}"
     if isinstance(changed, Unknown):
         return Finding.unknown(subject, "settings", changed)
-    return Finding.either(
-        subject,
-        "settings",
-        not changed,
-        "; ".join(map(str, changed)) or "those by which its rows are written",
-        (
-            "A change that does not go together with stored rows is noticed.",
-            "Rows are written by other settings. Where numbers could come twice or be missing, writers are refused.",
-        ),
-        _remedy(sequence, changed),
-        changed[0].verdict if changed else Verdict.CAREFUL,
-    )
-
-
-def _remedy(sequence: str, changed: Sequence[Difference]) -> str:
-    if changed and {one.key for one in changed} == {RESTORED}:
-        return f"Run `manage.py sequences recover {sequence} --all-scopes --margin N`, as after every restore."
-    return f"Put the settings back, or run `manage.py sequences adopt {sequence}`."
+    if not changed:
+        reason = "A change that does not go together with stored rows is noticed."
+        return Finding(subject, "settings", Verdict.GOOD, "those by which its rows are written", reason)
+    reason = "Rows are written by other settings. Where numbers could come twice or be missing, writers are refused."
+    remedy = f"Put the settings back, or run `manage.py sequences adopt {sequence}`."
+    if {one.key for one in changed} == {RESTORED}:
+        remedy = f"Run `manage.py sequences recover {sequence} --all-scopes --margin N`, as after every restore."
+    return Finding(subject, "settings", changed[0].verdict, "; ".join(map(str, changed)), reason, remedy)

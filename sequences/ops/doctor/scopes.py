@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -63,12 +62,10 @@ def needs_a_hand(figures: Figures) -> list[Finding]:
     strategy = figures.strategy
     if strategy is None or figures.trouble:
         return []
-    chosen = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY_PERCENT))[
-        :EXAMINED_SCOPES
-    ]
+    urgent_first = sorted(figures.read, key=lambda one: not (one.frozen or one.percent_used >= NEARLY_PERCENT))
     audits = figures.audits if _keeps_audits(strategy) else None
     try:
-        found = _examined(strategy, _looked_at(strategy, chosen), audits)
+        found = _examined(strategy, _looked_at(strategy, urgent_first[:EXAMINED_SCOPES]), audits)
         return [finding for finding in found if finding.verdict is not Verdict.GOOD]
     except SequenceError as error:
         return [_unread(strategy, error)]
@@ -131,14 +128,10 @@ def _unread(strategy: Strategy, error: SequenceError) -> Finding:
 
 
 def _summary(strategy: Strategy, count: int, *, more: bool = False, unlisted: str = "") -> Finding:
-    return Finding(
-        subject=f"sequence {strategy.alias}",
-        about="scopes",
-        verdict=Verdict.GOOD,
-        found="none is listed" if unlisted else f"{count} looked at{', the first of more' if more else ''}",
-        reason=unlisted or "What stops one of them, or soon will, has a line of its own.",
-        remedy=f"`manage.py sequences doctor --scopes {10 * max(count, 1)}` looks at more." if more else "",
-    )
+    found = "none is listed" if unlisted else f"{count} looked at{', the first of more' if more else ''}"
+    reason = unlisted or "What stops one of them, or soon will, has a line of its own."
+    remedy = f"`manage.py sequences doctor --scopes {10 * max(count, 1)}` looks at more." if more else ""
+    return Finding(f"sequence {strategy.alias}", "scopes", Verdict.GOOD, found, reason, remedy)
 
 
 def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterator[Finding]:
@@ -146,50 +139,31 @@ def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterato
     alias, numbers = seen.strategy.alias, seen.numbers
     text, period = parted(seen.scope)
     named = " ".join(filter(None, ["scope", repr(text), period and f"of {period}"]))
-    finding = partial(Finding, subject=f"sequence {alias}", about=named)
-    hand = partial(Hand, sequence=alias, scope=seen.scope)
+    finding, hand = partial(Finding, f"sequence {alias}", named), partial(Hand, sequence=alias, scope=seen.scope)
     used_up = seen.last is not None and seen.last >= numbers.maximum
     if trouble_of(seen) and not used_up:
         stands_at = seen.state.last_value if seen.counter else seen.last
-        recover = operator_errors.command("recover", alias, seen.scope, "--past", str(seen.handed_out))
-        yield finding(
-            verdict=Verdict.UNSOUND,
-            found=f"it stands at {'nothing' if stands_at is None else stands_at}, but {seen.handed_out} was handed out",
-            reason="It was set back, or restored: every write is refused, so that no number comes twice.",
-            remedy=f"Run {recover}.",
-            hand=hand("recover"),
-        )
+        found = f"it stands at {'nothing' if stands_at is None else stands_at}, but {seen.handed_out} was handed out"
+        reason = "It was set back, or restored: every write is refused, so that no number comes twice."
+        remedy = f"Run {operator_errors.command('recover', alias, seen.scope, '--past', str(seen.handed_out))}."
+        yield finding(Verdict.UNSOUND, found, reason, remedy, hand=hand("recover"))
     if seen.last is not None and seen.last >= numbers.nearly_used_up:
         ends = f"; all of them on {day} at the pace of the last 30 days" if (day := ends_on()) else ""
-        yield finding(
-            verdict=Verdict.UNSOUND if used_up else Verdict.CAREFUL,
-            found=f"{numbers.percent_used(seen.last)} % of its values are used{ends}",
-            reason="After the last value every write is refused.",
-            remedy="Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit.",
-            hand=hand("scope"),
-        )
-    yield from _end_of_line(seen, finding)
-    if seen.frozen and CLOSED not in seen.frozen:  # closed books stay so
-        yield finding(
-            verdict=Verdict.CAREFUL,
-            found=f"frozen {operator_errors.signature(seen.frozen)}",
-            reason=_frozen_for(seen.frozen, seen.strategy.wall()),
-            remedy=f"Run {operator_errors.command('thaw', alias, seen.scope)}.",
-            hand=hand("thaw"),
-        )
-
-
-def _end_of_line(seen: ScopeSnapshot, finding: Callable[..., Finding]) -> Iterator[Finding]:
-    """What is said of a line whose warning was set for a day that has come."""
-    alias, warned = seen.strategy.alias, seen.strategy.config.warn_on
+        found = f"{numbers.percent_used(seen.last)} % of its values are used{ends}"
+        reason = "After the last value every write is refused."
+        remedy = "Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit."
+        yield finding(Verdict.UNSOUND if used_up else Verdict.CAREFUL, found, reason, remedy, hand=hand("scope"))
+    warned = seen.strategy.config.warn_on
     if warned and warned <= datetime.fromtimestamp(seen.strategy.wall(), UTC).date():
-        yield finding(
-            verdict=Verdict.CAREFUL,
-            found=f"the line of its rules comes to its end: a warning was set for {warned}",
-            reason="After its last number, or its last day, every write is refused unless another line follows.",
-            remedy=f"`manage.py sequences series {alias}` lists its lines, and adds one.",
-            hand=Hand("scope", alias, seen.scope),
-        )
+        found = f"the line of its rules comes to its end: a warning was set for {warned}"
+        reason = "After its last number, or its last day, every write is refused unless another line follows."
+        remedy = f"`manage.py sequences series {alias}` lists its lines, and adds one."
+        yield finding(Verdict.CAREFUL, found, reason, remedy, hand=hand("scope"))
+    if seen.frozen and CLOSED not in seen.frozen:  # closed books stay so
+        found = f"frozen {operator_errors.signature(seen.frozen)}"
+        reason = _frozen_for(seen.frozen, seen.strategy.wall())
+        remedy = f"Run {operator_errors.command('thaw', alias, seen.scope)}."
+        yield finding(Verdict.CAREFUL, found, reason, remedy, hand=hand("thaw"))
 
 
 def _frozen_for(frozen: Mapping[str, Any], now: float) -> str:
@@ -209,20 +183,15 @@ def of_audits(sequence: str, now: float, audits: Sequence[AuditResult], counted:
     if wrong:
         where = "every scope" if wrong[0].every_scope else f"the scope {wrong[0].scope!r}"
         found = f"the one of {where} on {wrong[0].at:%Y-%m-%d}: {wrong[0].verdict}"
-    finding = Finding.either(
-        f"sequence {sequence}",
-        "audits",
-        bool(audits) and not wrong and days < LONG_UNAUDITED.days,
-        found,
-        (
-            "A number that is missing, or there twice, would have been found.",
-            "Only an audit finds a number that is missing, or there twice.",
-        ),
-        f"Run `manage.py sequences audit {sequence} --keep`, and do what it says.",
-    )
     places = [Dated.of(one.scope, one.period) for one in wrong if not one.every_scope]
     places += counted
-    return replace(finding, hand=Hand("audit", sequence, places[0]) if places else None)
+    hand = Hand("audit", sequence, places[0]) if places else None
+    if audits and not wrong and days < LONG_UNAUDITED.days:
+        reason = "A number that is missing, or there twice, would have been found."
+        return Finding(f"sequence {sequence}", "audits", Verdict.GOOD, found, reason, hand=hand)
+    reason = "Only an audit finds a number that is missing, or there twice."
+    remedy = f"Run `manage.py sequences audit {sequence} --keep`, and do what it says."
+    return Finding(f"sequence {sequence}", "audits", Verdict.CAREFUL, found, reason, remedy, hand=hand)
 
 
 def _is_outdated(result: AuditResult, audits: Sequence[AuditResult]) -> bool:

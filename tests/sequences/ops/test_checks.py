@@ -27,7 +27,7 @@ def sort_key(table: str = "tickets", **options: Any) -> dict[str, Any]:
 def found(check: Any, **sequences: Any) -> list[CheckMessage]:
     """What a check says about these sequences, which all the checks together say as well."""
     with override_settings(SEQUENCES=sequences):
-        said: list[CheckMessage] = check()
+        said: list[CheckMessage] = list(check())
         assert [message for message in run_checks() if message in said] == said
         return said
 
@@ -220,4 +220,4 @@ def test_a_wrong_sequence_hides_nothing() -> None:
 def test_a_setting_that_is_no_dict_is_left_to_its_own_check(check: Any) -> None:
     """Without usable settings these checks have nothing to say."""
     with override_settings(SEQUENCES=None):
-        assert check() == []
+        assert list(check()) == []

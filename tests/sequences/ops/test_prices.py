@@ -9,8 +9,7 @@ from django.test import override_settings
 from sequences import put_next, put_next_many
 from sequences.exceptions import InvalidSequence
 from sequences.ops.checks import check_sequences
-from sequences.ops.costs import cost_of_thousand, units_alone
-from sequences.ops.prices import cost_of_units, prices
+from sequences.ops.costs import cost_of_thousand, cost_of_units, prices, units_alone
 from sequences.registry import strategies
 from tests.sequences.support import COUNTERS, OWN, SORT_KEYS, Wire, on_dynamodb_local
 
