@@ -1,8 +1,8 @@
 """The whole product with a fault proxy: the engine, the proxy, and gunicorn with its workers, each in its own process.
 
 It stores everything in the folder that the caller gives. Clients use it over HTTP (`Stack.ask`). Checks read the engine
-directly (`Stack.engine`), to compare the answers with what is stored. With `under_fire`, gunicorn uses `worker` as its
-configuration, and the engine survives a full disk.
+directly (`Stack.engine`), to compare the answers with what is stored. With `under_fire`, gunicorn uses the module of
+this name as its configuration, and the engine survives a full disk.
 
 As a program it prepares the databases of a stack.
 """
@@ -146,7 +146,7 @@ def running_stack(
 
     `config` is the module that gunicorn reads as its configuration. The rest is as in `prepared_stack`.
     """
-    config = worker.__name__ if under_fire else config
+    config = "project.proof.faults.under_fire" if under_fire else config
     with prepared_stack(folder, through_proxy=through_proxy, under_fire=under_fire, more=more) as stack:
         stack.command = [*_gunicorn(stack.address, workers, threads), f"--config=python:{config}"]
         try:
