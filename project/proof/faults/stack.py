@@ -30,7 +30,7 @@ from project.commands.web import WORKER
 from project.paths import ROOT
 from project.proof.faults import clock, worker
 from project.proof.faults.control import Proxy, proxy_before
-from project.proof.faults.elsewhere import patient
+from project.proof.faults.elsewhere import SEQUENCES, patient
 from project.proof.faults.proxy import free_port
 from sequences.testing.embedded import Engine
 from sequences.testing.processes import HOST
@@ -42,6 +42,8 @@ READER = "reader"  # an account without any rights
 PASSWORD = "a password for one run"
 PREFIX = "soak_"
 START_SECONDS = 60.0
+OF_WRITERS = "--of-writers"
+"""The argument that asks for the tables of the writers, too."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ def prepared_stack(
         engine.binary = living_through_a_full_disk(engine.binary, folder)
     with engine, proxy_before(engine.endpoint) if through_proxy else nullcontext() as proxy:
         environment = {**_environment(folder, (proxy or engine).endpoint), **more}
-        subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
+        more_tables = [OF_WRITERS] if under_fire else []
+        subprocess.run([sys.executable, "-m", __name__, *more_tables], cwd=ROOT, env=environment, check=True)
         stack = Stack(engine, folder, environment, f"http://{HOST}:{free_port()}")
         if proxy:
             stack.proxy = proxy
@@ -192,6 +195,9 @@ def prepare() -> None:
     with override_settings(SEQUENCES_CLIENTS=patient()):
         for name, *options in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
             call_command(name, *options, verbosity=0)
+        if OF_WRITERS in sys.argv:
+            with override_settings(SEQUENCES=SEQUENCES):
+                call_command("create_tables", verbosity=0)
     get_user_model().objects.create_user(READER, password=PASSWORD)
 
 
