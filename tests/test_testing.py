@@ -71,11 +71,13 @@ for engine in (moto_engine, moto.mock_aws):
         os._exit(0)
 """
 # Runs Python again and again, each time in a process of its own, as `python -m module` or `python file.py` does. Such a
-# process begins with libraries that take a second to load, but not with the app, nor with moto, which patches botocore.
+# process begins with libraries that take a second to load, and with botocore's model of the service, but not with the
+# app, nor with moto, which patches botocore.
 RUNNER = """
 import gc, json, os, runpy, sys
 
-import boto3, cryptography.x509, flask_cors, orjson, pytest, responses, statistics, xmltodict
+import boto3, botocore.loaders, botocore.session
+import cryptography.x509, flask_cors, orjson, pytest, responses, statistics, xmltodict
 import django.contrib.messages, django.contrib.staticfiles.storage, django.core.management.commands.migrate
 import django.db.backends.sqlite3.base, django.db.models, django.forms, django.http, django.test, django.urls
 
@@ -93,6 +95,11 @@ def become(folder, arguments, environment, streams):
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(sys.argv[0], run_name="__main__")
+
+loader = botocore.loaders.create_loader()
+botocore.session.create_loader = lambda search_path: loader
+boto3.client("dynamodb", "us-east-1", aws_access_key_id="tests", aws_secret_access_key="tests")  # reads the model
+boto3.DEFAULT_SESSION = None
 
 gc.collect()
 gc.freeze()

@@ -36,11 +36,11 @@ from project.proof.faults.api import STRATEGIES, stored_by_api, stored_tickets
 from project.proof.faults.callers import MOST_ATTEMPTS, Caller, ask_web
 from project.proof.faults.control import ProxyLog
 from project.proof.faults.driver import Driver, schedule
-from project.proof.faults.elsewhere import HELD, SEQUENCES, create_tables_elsewhere
+from project.proof.faults.elsewhere import HELD, SEQUENCES
 from project.proof.faults.history import Asked, History, Recorder, check, read
 from project.proof.faults.incidents import cut_off, fill_disk, jump_clocks, kill_worker, why_no_full_disk
 from project.proof.faults.plans import Rule
-from project.proof.faults.stack import PREFIX, Stack, running_stack
+from project.proof.faults.stack import Stack, running_stack
 from project.proof.faults.writers import LONGEST_HELD, Writers
 from project.settings import base
 
@@ -237,7 +237,6 @@ def soak(settings: Settings, folder: Path, say: Callable[[str], object] = print)
     (folder / "history").mkdir()
     recorder = Recorder(folder / "history")
     with running_stack(folder, under_fire=True) as stack:
-        create_tables_elsewhere(stack.engine.endpoint, PREFIX)
         for key in settings.keys:
             stack.ask("POST", "/api/projects/", {"key": key, "name": f"Project {key}"})
         load = Load(settings)

@@ -41,12 +41,16 @@ OWN_STATE, PAGE = ("/healthz", "/readyz"), "/login/"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """For how many seconds the engine hangs, how many are before and after, and how many ask and answer."""
+    """For how many seconds the engine hangs, how many are before and after, and how many ask and answer.
+
+    A client whose ticket is filed files the next one after `rest` seconds.
+    """
 
     seconds: float = 60.0
     around: float = 3.0
     clients: int = 64
     workers: int = 2
+    rest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,9 @@ class Verdict:
 class Crowd:
     """Threads that ask again and again, until the end of the block, and what they got."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: Stack, rest: float) -> None:
         self.stack = stack
+        self.rest = rest
         self.filed: list[Answer] = []
         self.watched: dict[str, list[Answer]] = {path: [] for path in (*OWN_STATE, PAGE)}
         self._over = threading.Event()
@@ -105,8 +110,7 @@ class Crowd:
             title = f"{client}-{number} ticket"
             answer = self._ask("POST", f"/api/projects/{PROJECT}/tickets/", title)
             self.filed.append(answer)
-            if answer.status != 201:
-                self._over.wait(PAUSE)
+            self._over.wait(self.rest if answer.status == 201 else PAUSE)
 
     def _watch(self, path: str) -> None:
         while not self._over.wait(PAUSE):
@@ -129,7 +133,7 @@ def stall(settings: Settings, folder: Path) -> Verdict:
     verdict = Verdict()
     with running_stack(folder, workers=settings.workers, through_proxy=False) as stack:
         stack.ask("POST", "/api/projects/", {"key": PROJECT, "name": "Stall"})
-        crowd, workers = Crowd(stack), children(stack.web.pid)
+        crowd, workers = Crowd(stack, settings.rest), children(stack.web.pid)
         with crowd.at_work(settings.clients):
             time.sleep(settings.around)
             stopped = time.monotonic()

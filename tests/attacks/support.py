@@ -16,7 +16,18 @@ from sequences import put_next
 from sequences.registry import strategies
 from tests.sequences.support import COUNTERS, names_that, stored
 
-__all__ = ["ATTACKED", "BUSY", "GAPLESS", "RESERVING", "Puts", "begun", "every_strategy", "judge", "others_put"]
+__all__ = [
+    "ATTACKED",
+    "BUSY",
+    "GAPLESS",
+    "RESERVING",
+    "Puts",
+    "begun",
+    "every_strategy",
+    "judge",
+    "others_put",
+    "some_points",
+]
 
 T = TypeVar("T")
 
@@ -34,6 +45,14 @@ BUSY = {"block": {"block_size": 2, "max_block_size": 2}}
 """Options with which every put of a strategy takes all steps that a put can take."""
 
 every_strategy = pytest.mark.parametrize("name", ATTACKED)
+
+
+def some_points(name: str, stride: int) -> Iterator[int]:
+    """Every `stride`-th point of what a strategy does, without end.
+
+    Nearly all points are in code that the strategies share. So each begins at another point: together they try many.
+    """
+    return itertools.count(1 + 3 * ATTACKED.index(name), stride)
 
 
 class Puts:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import CodeType, ModuleType, NoneType
+from types import CodeType, FunctionType, ModuleType, NoneType
 from typing import Any
 from uuid import uuid4
 
@@ -41,8 +41,8 @@ LOOKS = 2 if LARGE else 1
 """How often the remembered scopes are counted, the last time at the end."""
 
 BOUND = SCOPES_REMEMBERED if LARGE else 60
-FOREIGN = ("botocore", "boto3", "urllib3", "django", "logging", "threading", "tests", "_pytest")
-
+LOOKED_INTO = {"sequences", "prometheus_client", "opentelemetry", *sys.stdlib_module_names} - {"logging", "threading"}
+"""The packages whose objects may remember scopes of the app."""
 
 ATOMS = {str, bytes, int, float, bool, NoneType, CodeType}
 """What holds no scope: not to look into it saves most of the time."""
@@ -91,11 +91,11 @@ def remembered(prefix: str) -> tuple[int, int]:
 def is_foreign(thing: object) -> bool:
     """Whether an object belongs to other packages.
 
-    It looks at the type only: a proxy of a deleted object raises an error for anything else.
+    It looks at the type first: a proxy of a deleted object raises an error for anything else.
     """
     kind = type(thing)
-    module = thing.__module__ if issubclass(kind, type) else kind.__module__
-    return issubclass(kind, ModuleType) or str(module).partition(".")[0] in FOREIGN
+    module = thing.__module__ if issubclass(kind, type | FunctionType) else kind.__module__
+    return issubclass(kind, ModuleType) or str(module).partition(".")[0] not in LOOKED_INTO
 
 
 @pytest.fixture

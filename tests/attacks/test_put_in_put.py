@@ -18,14 +18,14 @@ from sequences import get_next_value
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
-from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, every_strategy, others_put
+from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, every_strategy, others_put, some_points
 from tests.sequences.support import import_row
 
 pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
 
 DEADLINE = 5.0
 ROUNDS = 20
-STRIDE = 11
+STRIDE = 23
 """The step between the tried points of a put."""
 
 
@@ -39,7 +39,7 @@ def brief(install: Callable[..., Strategy], name: str) -> Strategy:
 def test_a_put_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
     """At any point of a put, a signal handler may put into its scope: both items are stored, without a gap."""
     puts = Puts(name, scope)
-    for number in itertools.count(1, STRIDE):
+    for number in some_points(name, STRIDE):
         puts.marked = not puts.marked
         place = Place(number, Interruption(partial(puts.put, f"inner {number}")))
         with alarm.within(DEADLINE + 1), place:
@@ -68,7 +68,7 @@ def test_a_put_while_a_connection_changes_hands(brief: Strategy, scope: str, ala
 def test_a_value_at_any_point_of_a_put(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
     """At any point of a put, a signal handler may take a value: nobody else gets that value."""
     puts, values = Puts(name, scope), list[int]()
-    for number in itertools.count(3, 8):
+    for number in some_points(name, 17):
         place = Place(number, Interruption(lambda: values.append(get_next_value(name, scope=scope))))
         with alarm.within(DEADLINE + 1), place:
             puts.put(f"outer {number}")

@@ -26,15 +26,15 @@ from sequences.commit.retries import Deadline, Timing
 from sequences.commit.waiters import Queue, Waiter
 from sequences.strategies import Strategy
 from tests.attacks.interruptions import POOL, Alarm, Interruption, Place
-from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, begun, every_strategy, others_put
+from tests.attacks.support import ATTACKED, BUSY, RESERVING, Puts, begun, every_strategy, others_put, some_points
 from tests.sequences.support import handled, names_that, wait_until
 
 pytestmark = pytest.mark.needs_engine  # moto is too slow to be interrupted at every point
 
 DEADLINE = 5.0
 ROUNDS = 25
-STRIDE = 8
-"""The step between the tried points of a put."""
+STRIDE = 19
+"""The step between the tried points of a put. It is odd, so that both limits are tried."""
 
 GROUPS = (commit_queues.__file__, leader.__file__, waiters.__file__)
 """The code that decides which waiters are served, and by which leader."""
@@ -81,7 +81,7 @@ def strike(puts: Puts, alarm: Alarm, place: Place, number: int) -> None:
 def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
     """A time limit may end a put at any point: it is stored at most once, the next put is stored, no gap is left."""
     puts = Puts(name, scope)
-    for number in itertools.count(1, STRIDE):
+    for number in some_points(name, STRIDE):
         place = Place(number, Interruption(throw=LIMITS[number % 2]))
         strike(puts, alarm, place, number)
         if not place.reached:
@@ -94,7 +94,7 @@ def test_a_limit_at_any_point(brief: Strategy, scope: str, alarm: Alarm, name: s
 def test_a_limit_at_any_point_of_taking_a_value(brief: Strategy, scope: str, alarm: Alarm, name: str) -> None:
     """At any point of taking a value, a time limit may end it: the next value is handed out, and no value twice."""
     values = list[int]()
-    for number in itertools.count(1, 3):
+    for number in some_points(name, 7):
         place = Place(number, Interruption(throw=LIMITS[number % 2]))
         with alarm.within(DEADLINE + 1), suppress(*LIMITS), place:
             values.append(get_next_value(name, scope=scope))

@@ -27,17 +27,17 @@ def four_processes(_proxy: Proxy, _behind_proxy: None) -> Iterator[ProcessPoolEx
 
 @pytest.fixture
 def losing(behind_proxy: Proxy) -> Proxy:
-    """A proxy that sometimes loses answers and rejects requests."""
-    rules = [Rule(fault=fault, probability=0.01) for fault in ("lose-close", "lose-500", "late")]
-    behind_proxy.follow(*rules, Rule(fault="ThrottlingException", probability=0.03), seed=1)
+    """A proxy that often loses answers and rejects requests: one in seven, so that few puts meet many faults."""
+    rules = [Rule(fault=fault, probability=0.03) for fault in ("lose-close", "lose-500", "late")]
+    behind_proxy.follow(*rules, Rule(fault="ThrottlingException", probability=0.06), seed=1)
     return behind_proxy
 
 
 @pytest.mark.parametrize("sequence", [*SEQUENCES, *ALONE])
 def test_threads(losing: Proxy, sequence: str, scope: str) -> None:
     """The history of eight threads of one process, while answers are lost, breaks no law."""
-    events = put_many(sequence, scope, threads=8, count=6)
-    assert len({event.value for event in events}) == 48
+    events = put_many(sequence, scope, threads=8, count=4)
+    assert len({event.value for event in events}) == 32
     assert broken_pairs(events) == []
 
 
@@ -56,10 +56,10 @@ def test_readers(behind_proxy: Proxy, sequence: str, scope: str) -> None:
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_processes(losing: Proxy, sequence: str, scope: str, four_processes: ProcessPoolExecutor) -> None:
     """The history of four processes of four threads, while answers are lost, breaks no law."""
-    parts = [four_processes.submit(put_many, sequence, scope, threads=4, count=10) for _ in range(4)]
+    parts = [four_processes.submit(put_many, sequence, scope, threads=4, count=5) for _ in range(4)]
     events = list(chain.from_iterable(part.result() for part in parts))
-    assert len({event.value for event in events}) == 160
+    assert len({event.value for event in events}) == 80
     if strategies[sequence].ordered_across_processes:
         assert broken_pairs(events) == []
     if strategies[sequence].gapless:
-        assert {event.value for event in events} == set(range(1, 161))
+        assert {event.value for event in events} == set(range(1, 81))

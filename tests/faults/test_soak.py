@@ -154,17 +154,16 @@ def test_tickets_are_known_again() -> None:
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from project.proof.faults import clock, worker
 class One:
     def __init__(self, age): self.age = age
 true, monotonic = time.time, time.monotonic
-worker.post_fork(None, One(8))
+from project.proof.faults import clock, under_fire, worker
 import project.wsgi
 from sequences.commit import host_memory
 from sequences.registry import strategies
 clock.set_offset(Path(os.environ[worker.CLOCK]), 7200)
 for age in (8, 7):
-    worker.post_worker_init(One(age))
+    under_fire.post_worker_init(One(age))
     strategy = strategies["tickets"]
     print(round((strategy.wall() - true()) / 10) * 10, strategy.option["deadline"], host_memory.SUPPORTED)
     assert strategy.timing.clock is monotonic

@@ -446,7 +446,7 @@ def wait_until(fact: Callable[[], object], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not fact():
         assert time.monotonic() < deadline, "it did not become true"
-        time.sleep(0.005)  # a fact may take a request
+        time.sleep(0.02)  # a fact may take a request
 
 
 class Meeting(str):

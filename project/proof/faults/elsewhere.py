@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from project.proof.faults.history import Event
@@ -19,7 +18,6 @@ __all__ = [
     "HELD",
     "SEQUENCES",
     "begin",
-    "create_tables_elsewhere",
     "impatient",
     "patient",
     "put_elsewhere",
@@ -92,21 +90,6 @@ def begin(endpoint: str, prefix: str) -> None:
 
     django.setup()
     settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **ALONE, **HASTY, **HELD}, prefix
-
-
-def create_tables_elsewhere(endpoint: str, prefix: str) -> None:
-    """Create the tables of these sequences, by a process of its own: this one may have other settings."""
-    with ProcessPoolExecutor(1, get_context("spawn"), begin, (endpoint, prefix)) as process:
-        process.submit(_create_tables).result()
-
-
-def _create_tables() -> None:
-    from django.test import override_settings
-
-    from sequences.ops.tables import create_tables
-
-    with override_settings(SEQUENCES_CLIENTS=patient()):
-        create_tables()
 
 
 def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:

@@ -1,8 +1,8 @@
 """The whole product with a fault proxy: the engine, the proxy, and gunicorn with its workers, each in its own process.
 
 It stores everything in the folder that the caller gives. Clients use it over HTTP (`Stack.ask`). Checks read the engine
-directly (`Stack.engine`), to compare the answers with what is stored. With `under_fire`, gunicorn uses `worker` as its
-configuration, and the engine survives a full disk.
+directly (`Stack.engine`), to compare the answers with what is stored. With `under_fire`, gunicorn uses the module of
+this name as its configuration, and the engine survives a full disk.
 
 As a program it prepares the databases of a stack.
 """
@@ -30,7 +30,7 @@ from project.commands.web import WORKER
 from project.paths import ROOT
 from project.proof.faults import clock, worker
 from project.proof.faults.control import Proxy, proxy_before
-from project.proof.faults.elsewhere import patient
+from project.proof.faults.elsewhere import SEQUENCES, patient
 from project.proof.faults.proxy import free_port
 from sequences.testing.embedded import Engine
 from sequences.testing.processes import HOST
@@ -42,6 +42,8 @@ READER = "reader"  # an account without any rights
 PASSWORD = "a password for one run"
 PREFIX = "soak_"
 START_SECONDS = 60.0
+OF_WRITERS = "--of-writers"
+"""The argument that asks for the tables of the writers, too."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def running_stack(
 
     `config` is the module that gunicorn reads as its configuration. The rest is as in `prepared_stack`.
     """
-    config = worker.__name__ if under_fire else config
+    config = "project.proof.faults.under_fire" if under_fire else config
     with prepared_stack(folder, through_proxy=through_proxy, under_fire=under_fire, more=more) as stack:
         stack.command = [*_gunicorn(stack.address, workers, threads), f"--config=python:{config}"]
         try:
@@ -170,7 +172,8 @@ def prepared_stack(
         engine.binary = living_through_a_full_disk(engine.binary, folder)
     with engine, proxy_before(engine.endpoint) if through_proxy else nullcontext() as proxy:
         environment = {**_environment(folder, (proxy or engine).endpoint), **more}
-        subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, env=environment, check=True)
+        more_tables = [OF_WRITERS] if under_fire else []
+        subprocess.run([sys.executable, "-m", __name__, *more_tables], cwd=ROOT, env=environment, check=True)
         stack = Stack(engine, folder, environment, f"http://{HOST}:{free_port()}")
         if proxy:
             stack.proxy = proxy
@@ -192,6 +195,9 @@ def prepare() -> None:
     with override_settings(SEQUENCES_CLIENTS=patient()):
         for name, *options in (["migrate"], ["create_tables"], ["createsuperuser", "--noinput"]):
             call_command(name, *options, verbosity=0)
+        if OF_WRITERS in sys.argv:
+            with override_settings(SEQUENCES=SEQUENCES):
+                call_command("create_tables", verbosity=0)
     get_user_model().objects.create_user(READER, password=PASSWORD)
 
 

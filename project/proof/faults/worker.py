@@ -1,4 +1,4 @@
-"""The faults inside the processes of the application during the soak. gunicorn reads this as its configuration.
+"""The faults inside the processes of the application during the soak.
 
 The wall clock follows the file that `SOAK_CLOCK` names, and jumps. Every other process is a stranger: it uses no host
 locks, as if it were on another machine, and its deadline is so short that some of its calls end with an error.
@@ -6,13 +6,9 @@ locks, as if it were on another machine, and its deadline is so short that some 
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any, Protocol
 
-from project.proof.faults import clock
-
-__all__ = ["CLOCK", "estrange", "post_fork", "post_worker_init"]
+__all__ = ["CLOCK", "estrange", "post_worker_init"]
 
 CLOCK = "SOAK_CLOCK"
 HASTY_SECONDS = 1.0
@@ -24,13 +20,8 @@ class Worker(Protocol):
     age: int
 
 
-def post_fork(server: object, worker: Worker) -> None:
-    """Set up the clock. gunicorn calls this in a new worker, before it imports the application."""
-    clock.install(Path(os.environ[CLOCK]))
-
-
 def post_worker_init(worker: Worker) -> None:
-    """Make every other worker a stranger. gunicorn calls this in a worker that has imported the application."""
+    """Make every other worker a stranger. gunicorn calls this in a worker that has the application."""
     if worker.age % 2:
         estrange()
 

@@ -436,6 +436,6 @@ class TestStrategies:
 
 @pytest.mark.parametrize("name", EACH_WRITE)
 def test_hosts_that_write_without_a_pause(spawned: Processes, scope: str, name: str) -> None:
-    """Every host gets its numbers, and they have no gap."""
-    values = sorted(value for share in spawned.run(put_some, name, scope, 60) for value in share)
-    assert values == list(range(1, 60 * spawned.count + 1)) == sorted(stored(name, scope))
+    """Every host gets its numbers, and they have no gap. They soon line up: more than half of the numbers are turns."""
+    values = sorted(value for share in spawned.run(put_some, name, scope, 20) for value in share)
+    assert values == list(range(1, 20 * spawned.count + 1)) == sorted(stored(name, scope))

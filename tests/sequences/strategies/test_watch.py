@@ -694,5 +694,5 @@ def until_frozen(scope: str) -> bool:
             get_next_value("block", scope=scope)
         except SequenceFrozen:
             return True
-        time.sleep(0.001)
+        time.sleep(0.01)
     return False

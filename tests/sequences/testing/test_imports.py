@@ -30,38 +30,36 @@ for module in pkgutil.walk_packages(sequences.__path__, "sequences."):
     importlib.import_module(module.name)
     print(module.name)
 """
-PUBLIC = """
+# What is imported at the start of a process, and then by what it uses, step by step.
+STEPS = """
+import sys
 import django
 
+heavy = "boto3 botocore moto opentelemetry prometheus_client pytest rest_framework rich urllib3".split()
+faces = "sequences.admin.pages sequences.changes sequences.ops.audit sequences.ops.doctor sequences.strategies".split()
+
+def show():
+    print([[name for name in names if name in sys.modules] for names in (heavy, faces)])
+
 django.setup()
+print({name.split(".")[1] for name in sys.modules if name.startswith("sequences.")})
+
+from sequences import aput_next, put_next
+
+show()
 
 import sequences.admin.pages, sequences.changes, sequences.fields, sequences.start, sequences.storage
 
 sequences.registry.strategies["tickets"]
-"""
-CHECK = """
-import django
+show()
+
 from django.conf import settings
 from django.core.management import call_command
 
 settings.SEQUENCES = {}
-django.setup()
+sequences.registry.strategies.reset()
 call_command("check")
-"""
-SETUP = """
-import sys
-import django
-
-django.setup()
-
-print({name.split(".")[1] for name in sys.modules if name.startswith("sequences.")})
-"""
-SHOW_HEAVY = """
-import sys
-
-heavy = "boto3 botocore moto opentelemetry prometheus_client pytest rest_framework rich urllib3".split()
-faces = "sequences.admin.pages sequences.changes sequences.ops.audit sequences.ops.doctor sequences.strategies".split()
-print([[name for name in names if name in sys.modules] for names in (heavy, faces)])
+show()
 """
 # While a module is imported, a signal's handler interrupts the main thread, and puts an item, too.
 PUT = """
@@ -137,22 +135,15 @@ def test_all_of_it(alone: Path) -> None:
     assert {"sequences.admin", "sequences.management.commands.sequences"} <= {*modules}
 
 
-def test_a_process_starts_with_little(alone: Path) -> None:
-    """Django sets the app up without its strategies, tables and checks: each command would wait for them."""
-    done = python(alone, SETUP)
-    rooms = {"admin", "apps", "exceptions", "formats", "metrics", "models", "types"}
-    assert (ast.literal_eval(done.stdout), done.stderr) == (rooms, "")
+def test_what_nobody_uses_is_not_imported(alone: Path) -> None:
+    """Django sets the app up without its strategies, tables and checks: each command would wait for them.
 
-
-@pytest.mark.parametrize(
-    "program", ["from sequences import aput_next, put_next; import django; django.setup()", PUBLIC, CHECK]
-)
-def test_what_nobody_uses_is_not_imported(alone: Path, program: str) -> None:
-    """The app imports boto3 only to make a client, no optional package, pages and strategies when they are used."""
-    done = python(alone, program + SHOW_HEAVY)
-    heavy, faces = ast.literal_eval(done.stdout.splitlines()[-1])
-    assert (heavy, done.stderr) == ([], "")
-    assert bool(faces) == (program in (PUBLIC, CHECK))
+    The app imports boto3 only to make a client, no optional package, pages and strategies when they are used.
+    """
+    done = python(alone, STEPS)
+    rooms, *steps = (ast.literal_eval(line) for line in done.stdout.splitlines() if line[0] in "[{")
+    assert (rooms, done.stderr) == ({"admin", "apps", "exceptions", "formats", "metrics", "models", "types"}, "")
+    assert [(heavy, bool(faces)) for heavy, faces in steps] == [([], False), ([], True), ([], True)]
 
 
 def test_the_package_alone_is_nothing(alone: Path) -> None:
