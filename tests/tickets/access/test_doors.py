@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.template.backends.django import Template
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from rest_framework.test import APIClient, APIRequestFactory, force_authenticate
@@ -237,15 +236,8 @@ def test_every_address_has_a_row() -> None:
     assert set(ADDRESSES) - OUTSIDE == set(TABLE)
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are empty: whoever comes in, they would be drawn in vain where only the status counts."""
-    monkeypatch.setattr(Template, "render", lambda *given: "")
-
-
 @pytest.mark.parametrize("name", TABLE)
 def test_who_comes_in(
-    undrawn: None,
     name: str,
     shared: Project,
     hidden: Project,
