@@ -8,7 +8,7 @@ from typing import Any, Literal
 from django.db.models import QuerySet
 
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, SINCE
-from ..exceptions import InvalidChange, OperationNotSupported, SequenceError
+from ..exceptions import DateRefused, InvalidChange, OperationNotSupported, SequenceError
 from ..ops.columns import highest_numbers
 from ..registry import strategies
 from ..rows import operator_errors
@@ -120,7 +120,10 @@ def _numbers_of_rows(
                 f"{sequence!r} begins again in each period, and no `date` of {field!r} says in which one a row is: "
                 "name the period, and give its rows."
             )
-        counted = naming.dated(each, day, period)[0]
+        try:
+            counted = naming.dated(each, day, period)[0]
+        except DateRefused as error:
+            raise InvalidChange(f"A row has the number {number} in {field!r}, and {error} Correct its date.") from error
         highest[counted] = max(number, highest.get(counted, number))
     yield from highest.items()
 

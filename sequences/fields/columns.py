@@ -14,6 +14,7 @@ from django.db.models import F
 
 from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence
 from ..registry import strategies
+from ..services.arguments import check_scope
 
 if TYPE_CHECKING:
     _BigInteger = models.BigIntegerField[int | None, int | None]
@@ -109,6 +110,15 @@ class PlacedField(_BigInteger):
         if value is None or value == "":
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
         return str(value)
+
+    def require_place(self, row: models.Model) -> None:
+        """Refuse a row that could not get its number after a commit. A function may find its scope, and a date may
+        come, until then. Raises InvalidScope and DateRefused."""
+        naming = strategies[self.sequence].naming
+        if not callable(self.scope):
+            check_scope(self.scope_of(row))
+        if naming.uses_dates and self.date is not None and getattr(row, self.date) is not None:
+            naming.period.date_of(self.date_of(row), 0.0)
 
     def dated(self, place: Place) -> Place:
         """The place with the day of today, if it has none and the sequence needs one: before midnight and after are

@@ -102,9 +102,9 @@ def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[
 
     Each number is taken by `put_next_many`, with an idempotency token that is made from the row. So a row gets the same
     number if this is repeated after a crash, in another process, or by two processes at once, as long as its scope
-    stays and the marker has not expired (7 days, `marker_seconds`). The sequence's own item names model, row and
-    database. A row that is deleted meanwhile leaves its number with that item. The texts of a number are written
-    together with it.
+    stays and the marker has not expired (7 days, `marker_seconds`). A later row with the same primary key gets it, too,
+    unless the model has a column with `auto_now_add`. The sequence's own item names model, row and database. A row that
+    is deleted meanwhile leaves its number with that item. The texts of a number are written together with it.
     Returns the numbers by primary key. Raises what `put_next_many` raises, and IntegrityError where a constraint
     refuses a number. What is wrong with one row or one scope is raised after all others are numbered, with notes that
     name the rows; after any other error the rows before it are numbered.
@@ -200,8 +200,9 @@ class _Run:
         """The numbers of rows of one scope and date, by primary key. A repeat gets the same."""
         label = self._field.model._meta.label_lower
         items = [{"model": label, "row": str(row.pk), "database": self._using} for row in rows]
-        tokens = [_token(self._field, item) for item in items]
+        tokens = [_token(self._field, row, item) for row, item in zip(rows, items, strict=True)]
         allocations = put_next_many(self._field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
+        self._field.require_room(max(one.value for one in allocations))
         return {row.pk: allocation for row, allocation in zip(rows, allocations, strict=True)}
 
     def _write(self, given: dict[Any, Allocation]) -> None:
@@ -225,6 +226,10 @@ def _columns(field: SequenceField, given: Allocation) -> dict[str, Any]:
     return {field.name: given.value, **{text.name: given.text for text in field.texts}}
 
 
-def _token(field: SequenceField, item: dict[str, str]) -> str:
-    """The idempotency token of a row: the same in every process, and short whatever the primary key is."""
-    return hashlib.sha256("\0".join([*item.values(), field.name]).encode()).hexdigest()
+def _token(field: SequenceField, row: models.Model, item: dict[str, str]) -> str:
+    """The idempotency token of a row: the same in every process, and short whatever the primary key is.
+
+    A column with `auto_now_add` tells the row from a former one with its key, which has its number already.
+    """
+    births = [one.value_to_string(row) for one in row._meta.concrete_fields if getattr(one, "auto_now_add", False)]
+    return hashlib.sha256("\0".join([*item.values(), field.name, *births]).encode()).hexdigest()

@@ -103,9 +103,9 @@ class SequenceField(PlacedField):
         if not self.waits:
             for place, members in self.by_place(empty).items():
                 self._take(place, members)
-        elif self.on_commit and not callable(self.scope):
+        elif self.on_commit:
             for row in empty:
-                self.scope_of(row)
+                self.require_place(row)
 
     def count_past(self, rows: Iterable[models.Model]) -> None:
         """Move the counters past the numbers that rows bring: once for each scope, date and object."""
@@ -128,14 +128,18 @@ class SequenceField(PlacedField):
     def _is_counted(self, row: models.Model) -> bool:
         return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
 
+    def require_room(self, value: int) -> None:
+        """Raise SequenceExhausted for a number that the sequence gave and the column cannot hold."""
+        if value > LARGEST_NUMBER:
+            raise SequenceExhausted(
+                f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {value}: "
+                f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
+            )
+
     def _take(self, place: Place, rows: list[models.Model]) -> None:
         scope, day = self.dated(place)
         values = get_next_values(len(rows), self.sequence, scope=scope, date=day)
-        if values[-1] > LARGEST_NUMBER:
-            raise SequenceExhausted(
-                f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {values[-1]}: "
-                f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
-            )
+        self.require_room(values[-1])
         for row, value in zip(rows, values, strict=True):
             setattr(row, self.attname, value)
             self.note(row)

@@ -13,7 +13,7 @@ from datetime import date
 from functools import cached_property, lru_cache
 from unicodedata import normalize
 
-from ..exceptions import InvalidItem, InvalidScope, InvalidSequence
+from ..exceptions import DateRefused, InvalidItem, InvalidScope, InvalidSequence
 from .clashes import Clash, Numbered, SideBySide, clash_of_periods, meet, places_of
 from .dates import ANY_DAY
 from .periods import Period
@@ -97,9 +97,9 @@ class Format:
             )
 
     def check_day(self, day: date) -> None:
-        """Raise ValueError for a day that {yy} could not tell from one in the years 2000 to 2099."""
+        """Raise DateRefused for a day that {yy} could not tell from one in the years 2000 to 2099."""
         if "yy" in self._template.specs and not 2000 <= day.year <= 2099:
-            raise ValueError(f"date is {day}; it must be in the years 2000 to 2099, as {self.where} has {{yy}}.")
+            raise DateRefused(f"date is {day}; it must be in the years 2000 to 2099, as {self.where} has {{yy}}.")
 
     def parse(self, text: str) -> Parsed:
         """Read a text as a person types it.

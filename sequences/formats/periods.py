@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from ..exceptions import InvalidPeriod, InvalidSequence
+from ..exceptions import DateRefused, InvalidPeriod, InvalidSequence
 
 KINDS = ("never", "day", "month", "quarter", "year", "fiscal-year")
 """What PERIOD may be; the default first."""
@@ -65,7 +65,7 @@ class Period:
         """The document's date: the day that is given, or the day of `now` (seconds since 1970) for None.
 
         A date is taken as it is. A datetime with a time zone is converted to the zone of the sequence; one without is
-        in that zone already. Raises ValueError for anything else, and for a year without four digits.
+        in that zone already. Raises ValueError for anything else, and DateRefused for a year without four digits.
         """
         if given is None:
             given = datetime.fromtimestamp(now, self.zone)
@@ -75,7 +75,7 @@ class Period:
             day = self._day(given)
             if day.year >= 1000 and 1000 <= self.fiscal_year(day) <= 9999:
                 return day
-        raise ValueError(f"date is {given}; it must be in the years 1000 to 9999, and so must its fiscal year.")
+        raise DateRefused(f"date is {given}; it must be in the years 1000 to 9999, and so must its fiscal year.")
 
     def _day(self, given: date | datetime) -> date:
         if not isinstance(given, datetime):

@@ -94,7 +94,8 @@ class Naming:
         """The scope in the period of the document's date, and that date if the sequence needs one.
 
         The default is today; a `period` may be named in its place. Raises InvalidPeriod, InvalidScope for a scope that
-        is not in FORMAT, and ValueError for a date that the sequence does not use or cannot read.
+        is not in FORMAT, ValueError for a date that the sequence does not use, and DateRefused for one of another
+        millennium, or century where FORMAT has {yy}.
         """
         alias = self.numbers.alias
         if not self.takes(scope):

@@ -28,7 +28,7 @@ from rest_framework.serializers import ModelSerializer
 
 from sequences import get_last_value, put_next_many
 from sequences.changes import advance
-from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceExhausted, SequenceUnavailable
+from sequences.exceptions import DateRefused, InvalidPeriod, InvalidScope, SequenceExhausted, SequenceUnavailable
 from sequences.fields import (
     SequenceField,
     SequenceManager,
@@ -36,6 +36,7 @@ from sequences.fields import (
     number_on_commit,
     number_rows,
     numbering,
+    sequence_field,
     sequence_fields,
 )
 from tests import shop as shop_app
@@ -235,6 +236,25 @@ class TestOnCommit:
             field.pre_save(model(place=place), add=True)
         assert field.pre_save(model(place=place), add=False) == models.F("number")
 
+    @pytest.mark.parametrize("place", ["#x", "two\nlines", "x" * 256])
+    def test_a_scope_that_cannot_be_is_refused(self, place: str) -> None:
+        """A row with a text that is no scope is not saved. What a function says counts when the row is numbered."""
+        model: Any = model_with(sequence="invoices", scope="place", on_commit=True)
+        with pytest.raises(InvalidScope):
+            the_field(model).pre_save(model(place=place), add=True)
+        late: Any = model_with(sequence="invoices", scope=lambda row: row.place, on_commit=True)
+        assert the_field(late).pre_save(late(place=place), add=True) is None
+
+    def test_a_new_row_under_a_former_key(self, shop: ModuleType) -> None:
+        """A row takes the key of one that is gone, as after a restore. It is another one by the time of its making."""
+        texts = []
+        for _ in range(2):
+            statement = shop.Statement.objects.create(pk=7)
+            texts.append(statement.text)
+            statement.delete()
+        year = texts[0][4:8]
+        assert texts == [f"INV-{year}-000001", f"INV-{year}-000002"]
+
     def test_rows_whose_keys_are_unknown(self, shop: ModuleType) -> None:
         """Rows whose keys Django does not learn, as with ignore_conflicts, are left to `number_rows`."""
         shop.Invoice.objects.bulk_create([shop.Invoice(customer="A")], ignore_conflicts=True)
@@ -349,6 +369,15 @@ class TestAfterACrash:
         assert named == [f"shop.Bill {first.pk}.", f"shop.Bill {last.pk}."]
         assert str(error.value).endswith(f"which is empty in row {first.pk}: set it first.")
 
+    def test_a_number_that_the_column_cannot_hold(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is named with its row, and other scopes are numbered."""
+        monkeypatch.setattr(sequence_field, "LARGEST_NUMBER", 1)
+        rows = [shop.Receipt.objects.create(day=date(year, 5, 1)) for year in (2024, 2024, 2025)]
+        assert numbers(shop.Receipt) == [1, None, 1]
+        with pytest.raises(SequenceExhausted, match="the column holds numbers up to 1") as error:
+            number_rows(the_field(shop.Receipt))
+        assert error.value.__notes__ == [f"Not numbered: shop.Receipt {rows[1].pk}."]
+
     def test_an_engine_that_is_away_is_not_asked_again(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is wrong for all scopes ends the run at the first of them."""
         with monkeypatch.context() as patch:
@@ -442,6 +471,22 @@ class TestPeriods:
         monkeypatch.setattr(field, "date", "day")
         made = [shop.Receipt.objects.create(day=datetime.date(year, 6, 1)) for year in (2025, 2026, 2025)]
         assert [receipt.number for receipt in made] == [1, 1, 2]
+
+    def test_a_year_that_cannot_be(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A row with a typing error in its year is not saved; one that is stored already is named, and hinders none."""
+        field, wrong = the_field(shop.Receipt), datetime.date(206, 5, 5)
+        monkeypatch.setattr(field, "scope", None)
+        monkeypatch.setattr(field, "date", "day")
+        with pytest.raises(DateRefused, match=r"^date is 0206-05-05; it must be in the years 1000 to 9999"):
+            shop.Receipt.objects.create(day=wrong)
+        with monkeypatch.context() as patch:
+            patch.setattr(transaction, "on_commit", lambda *_, **__: None)
+            first, _ = [shop.Receipt.objects.create(day=datetime.date(2026, 6, day)) for day in (1, 2)]
+        shop.Receipt.objects.filter(pk=first.pk).update(day=wrong)
+        with pytest.raises(DateRefused) as error:
+            number_rows(field)
+        assert numbers(shop.Receipt) == [None, 1]
+        assert error.value.__notes__ == [f"Not numbered: shop.Receipt {first.pk}."]
 
     def test_the_migration_has_the_date(self) -> None:
         """A migration makes the same field."""

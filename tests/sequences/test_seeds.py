@@ -196,6 +196,13 @@ class TestCommand:
         shop.Receipt.objects.update(number=None)
         assert seed("receipts", "shop.Receipt.number") == ""
 
+    def test_a_year_that_cannot_be(self, shop: ModuleType) -> None:
+        """The error names a number of the row with a typing error as its year, and what to do."""
+        shop.Contract.objects.create(signed_on=datetime.date(2026, 1, 1))
+        shop.Contract.objects.update(signed_on=datetime.date(206, 1, 1))
+        with pytest.raises(CommandError, match=r"^A row has the number 1 in 'number', and date is 0206-.* Correct its"):
+            seed("contracts", "shop.Contract.number")
+
     @pytest.mark.parametrize("column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing"])
     def test_an_unknown_column(self, shop: ModuleType, column: str) -> None:
         """The error says how a column is named."""

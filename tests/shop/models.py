@@ -83,6 +83,7 @@ class Contract(models.Model):
 class Statement(models.Model):
     """A row whose number and text follow the commit."""
 
+    made_at = models.DateTimeField(auto_now_add=True)
     text = SequenceTextField(of="number")
     number = SequenceField(sequence="bills", on_commit=True)
 

@@ -13,9 +13,10 @@ from functools import partial
 from heapq import merge
 from typing import Any
 
-from ...exceptions import InvalidPeriod
+from ...exceptions import DateRefused, InvalidPeriod, InvalidScope
 from ...registry import strategies
 from ...rows.item_reader import item_pages
+from ...services.arguments import check_scope
 from ...strategies.base import Strategy
 from ...types import Scope, begins, named_scope, parted, scope_text
 from . import columns as pages
@@ -121,24 +122,28 @@ class _Run:
         self.done += 1
         if self.done % pages.ROWS_A_PAGE == 0:
             self.progress(self.done)
-        place = self._place(row)
-        name, period = parted(place)
-        if (self.names is not None and name not in self.names) or self.period not in (None, period):
+        name = row.column.field.scope_of(row.row)
+        if (self.names is not None and name not in self.names) or not begins(name, self.prefix):
             return None
-        if not begins(name, self.prefix):
+        place = self._place(row, name)
+        if self.period not in (None, parted(place)[1]):
             return None
         if place not in checks:
             checks[place] = self._check(place)
         return checks[place]
 
-    def _place(self, row: Row) -> Scope:
-        """Where a row is numbered. One without the date that says its period is listed with the scope alone."""
-        field, naming = row.column.field, self.strategy.naming
-        scope = field.scope_of(row.row)
+    def _place(self, row: Row, scope: str | None) -> Scope:
+        """Where a row is numbered. One without a date that says its period is listed with the scope alone, and one of
+        an impossible scope, as a function may give it, without a scope.
+        """
+        dated = self.strategy.naming.dated
         try:
-            return naming.dated(scope, field.date_of(row.row))[0] if self.strategy.layout.in_periods else scope
-        except InvalidPeriod:
+            check_scope(scope)
+            return dated(scope, row.column.field.date_of(row.row))[0] if self.strategy.layout.in_periods else scope
+        except (InvalidPeriod, DateRefused):
             return scope
+        except InvalidScope:
+            return None
 
     def _check(self, place: Scope) -> ColumnCheck:
         return ColumnCheck(self.strategy, place, self.columns, partial(self.found, place))
@@ -195,7 +200,7 @@ class ColumnCheck(Values):
             self._raise_bound([row.number])
         problem = self._problem(row.number)
         if self.has_no_period or problem:
-            problem = "of no period: the date of its row is empty" if self.has_no_period else problem
+            problem = "of no period: look at the date of its row" if self.has_no_period else problem
             self.report.above += not (self.has_no_period or self.numbers.problem(row.number))
             self.report.strays.add(Stray(sort_key=f"{row.number} of {self._named(row)}", problem=problem))
         else:

@@ -369,6 +369,17 @@ class TestGapless:
         assert (kept.stored, kept.scopes, kept.unexplained, kept.findings) == (3, 1, 1, ("in rows: gap: 2",))
 
 
+def test_a_scope_that_cannot_be(shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for which a function says no scope is listed without one, and the others are audited."""
+    field: Field[Any, Any] = shop.Receipt._meta.get_field("number")
+    monkeypatch.setattr(field, "scope", lambda row: "" if row.day.year == 2024 else "a place")
+    receipts = [shop.Receipt.objects.create(day=datetime.date(year, 1, 1)) for year in (2024, 2025)]
+    of_none, of_place = sorted(reports("receipts"), key=lambda one: str(one["scope"] or ""))
+    assert of_none["scope"] is None
+    assert [one["row"] for one in of_none["unnumbered"]["listed"]] == [f"shop.Receipt {receipts[0].pk}"]
+    assert (of_place["scope"], of_place["carried"], of_place["unnumbered"]["total"]) == ("a place", 1, 0)
+
+
 class TestPeriods:
     @pytest.fixture
     def dated(self, shop: ModuleType, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> SequenceField:
@@ -398,13 +409,21 @@ class TestPeriods:
         assert printed.splitlines()[0] == said
         assert "in rows" not in printed
 
+    def test_a_year_that_cannot_be(self, shop: ModuleType, dated: SequenceField) -> None:
+        """A row that was given a typing error as its year is listed, and the others are audited."""
+        wrong, *_ = [shop.Receipt.objects.create(day=datetime.date(2026, 1, 1)) for _ in range(3)]
+        shop.Receipt.objects.filter(pk=wrong.pk).update(day=datetime.date(206, 1, 1))
+        of_none, of_year = sorted(reports("receipts"), key=lambda one: str(one["period"]))
+        assert [one["problem"] for one in of_none["strays"]["listed"]] == ["of no period: look at the date of its row"]
+        assert gaps(of_year) == [(1, 1, "", "")]
+
     def test_an_empty_date(self, shop: ModuleType, dated: SequenceField) -> None:
         """A row whose date is empty is listed, and compared with nothing."""
         row = shop.Receipt(pk=1, number=4)
         check = column_check.ColumnCheck(strategies["receipts"], None, columns_of("receipts"), lambda finding: None)
         check.take(columns.Row(4, columns_of("receipts")[0], row))
         (stray,) = check.finished().strays.listed
-        assert (stray.sort_key, stray.problem) == ("4 of shop.Receipt 1", "of no period: the date of its row is empty")
+        assert (stray.sort_key, stray.problem) == ("4 of shop.Receipt 1", "of no period: look at the date of its row")
 
 
 class TestLists:

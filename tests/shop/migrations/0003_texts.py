@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
             name="Statement",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("made_at", models.DateTimeField(auto_now_add=True)),
                 ("text", sequences.fields.SequenceTextField(max_length=255, of="number", unique=True)),
                 ("number", sequences.fields.SequenceField(on_commit=True, sequence="bills")),
             ],
