@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from typing import ClassVar
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
@@ -20,7 +22,6 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from project.proof.faults.clients import bare_client
 from project.proof.faults.control import Proxy, proxy_before
 from project.proof.faults.elsewhere import impatient
 from project.proof.faults.plans import CUTS, LOSSES, Rule
@@ -29,6 +30,7 @@ from sequences import dynamodb
 from sequences.exceptions import IdempotencyMismatch, SequenceError
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
+from tests.kept_tables import ask
 from tickets import project_services, services
 from tickets.types import TicketKey, TicketStored
 
@@ -75,7 +77,6 @@ class World:
     def __init__(self, engine: Engine, proxy: Proxy) -> None:
         self.engine = engine
         self.proxy = proxy
-        self.client = bare_client(engine.endpoint)
         self.day = 0
         self.runs = 0
 
@@ -84,16 +85,20 @@ class World:
         strategies.reset()
         strategies["tickets"].markers.wall = lambda: time.time() + self.day * DAY_SECONDS
 
-    def rows(self, project: str) -> dict[int, Told]:
-        """The stored tickets of a project, read from the engine."""
+    def rows(self, *projects: str) -> list[dict[int, Told]]:
+        """The stored tickets of each project, read from the engine."""
         self.proxy.settle()
-        answer = self.client.query(
-            TableName=f"{PREFIX}tickets",
-            KeyConditionExpression="pk = :project AND sk > :zero",
-            ExpressionAttributeValues={":project": {"S": project}, ":zero": {"N": "0"}},
-            ConsistentRead=True,
-        )
-        items = [dynamodb.unmarshal(item) for item in answer["Items"]]
+        with closing(HTTPConnection(urlsplit(self.engine.endpoint).netloc)) as connection:  # it may be another engine
+            return [self._rows(connection, project) for project in projects]
+
+    def _rows(self, connection: HTTPConnection, project: str) -> dict[int, Told]:
+        request = {
+            "TableName": f"{PREFIX}tickets",
+            "KeyConditionExpression": "pk = :project AND sk > :zero",
+            "ExpressionAttributeValues": {":project": {"S": project}, ":zero": {"N": "0"}},
+            "ConsistentRead": True,
+        }
+        items = [dynamodb.unmarshal(item) for item in ask(connection, "Query", request)["Items"]]
         return {item["sk"]: Told(item.get("title", ""), item.get("void", {}).get("reason")) for item in items}
 
 
@@ -178,7 +183,7 @@ class Tickets(RuleBasedStateMachine):
             except SequenceError:
                 pass
         number = len(self.model[project]) + 1
-        if number in self.world.rows(self.keys[project]):
+        if number in self.world.rows(self.keys[project])[0]:
             self.note(request, number)
         return request
 
@@ -235,7 +240,7 @@ class Tickets(RuleBasedStateMachine):
     @invariant()
     def table_agrees_with_model(self) -> None:
         """The table and the model have the same numbers, titles and reasons."""
-        assert [self.world.rows(key) for key in self.keys] == self.model
+        assert self.world.rows(*self.keys) == self.model
 
 
 @pytest.fixture(scope="module")
