@@ -64,7 +64,7 @@ class ScopeSnapshot:
 
         At its counter or at its highest row.
         """
-        return counter_rows.frozen_at(self.row, self.strategy.wall()) or self.frozen_row
+        return counter_rows.frozen_at(self.strategy.wall(), self.state.frozen, self.state.closing) or self.frozen_row
 
     def counts(self, number: int | None) -> bool:
         """Whether a stored number is one of the sequence's values, and not below START."""
