@@ -16,7 +16,7 @@ from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
-from .numbers import Numbers
+from .numbers import Numbers, highest, is_below
 from .reading import read_rows, sorted_page, stored_row
 from .tallies import RULERS, tallies_in
 
@@ -73,10 +73,8 @@ class CounterState:
 
         That is the higher one of its own `highest` and of `seen`, a value that was handed out.
         """
-        known = max((value for value in (self.highest, seen) if value is not None), default=None)
-        if known is None or (self.last_value is not None and self.last_value >= known):
-            return None
-        return known
+        known = highest(self.highest, seen)
+        return known if is_below(self.last_value, known) else None
 
 
 def frozen_at(
