@@ -8,8 +8,8 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.counter_rows import CLOSED
-from ..rows.numbers import LARGEST
-from ..strategies.snapshot import ScopeSnapshot, highest
+from ..rows.numbers import LARGEST, highest
+from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EveryScope, Scopes, counted_in, scopes_of

@@ -13,7 +13,7 @@ from .counter_rows import CounterRows
 from .layout import ItemLayout, Send
 from .lives import TableLives
 from .lru import LRU, SCOPES_CHECKED
-from .numbers import Numbers
+from .numbers import Numbers, highest
 from .tallies import TallyMemory
 
 
@@ -35,7 +35,7 @@ class Evidence:
         """The highest value that was handed out, as far as the processes of this host know."""
         name = self._name(scope)
         own, others = self.own.get(scope), host_memory.remembered(name) if name else None
-        return max((value for value in (own, others) if value is not None), default=None)
+        return highest(own, others)
 
     def note(self, scope: Scope, value: int) -> None:
         """Remember a value that was handed out, and is confirmed. Those of another Region do not count."""

@@ -16,7 +16,7 @@ from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
-from .numbers import Numbers
+from .numbers import Numbers, highest, is_below
 from .reading import read_rows, sorted_page, stored_row
 from .tallies import RULERS, tallies_in
 
@@ -73,23 +73,17 @@ class CounterState:
 
         That is the higher one of its own `highest` and of `seen`, a value that was handed out.
         """
-        known = max((value for value in (self.highest, seen) if value is not None), default=None)
-        if known is None or (self.last_value is not None and self.last_value >= known):
-            return None
-        return known
+        known = highest(self.highest, seen)
+        return known if is_below(self.last_value, known) else None
 
 
-def _closed(closing: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
-    """What a counter that is frozen because its period is closed says; None if that is closed later."""
-    return {**closing, CLOSED: True} if closing["since"] <= now else None
-
-
-def frozen_at(row: Mapping[str, Any], now: float) -> Mapping[str, Any] | None:
+def frozen_at(
+    now: float, frozen: Mapping[str, Any] | None, closing: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
     """By whom, since when and why a counter is frozen, or its period is closed by now; None if neither is so."""
-    if "frozen" in row:
-        found: Mapping[str, Any] = row["frozen"]
-        return found
-    return _closed(row[CLOSING], now) if row.get(CLOSING) else None
+    if frozen is None and closing and closing["since"] <= now:
+        return {**closing, CLOSED: True}
+    return frozen
 
 
 class CounterRows:
@@ -142,6 +136,7 @@ class CounterRows:
     def listed(self, counted_in: Scope, row: Mapping[str, Any], last_value: int | None) -> Counter:
         """A counter as lists show it. Somebody may have stored what is no number: it is shown, too."""
         scope, period = parted(counted_in)
+        frozen = frozen_at(self._wall(), row.get("frozen"), row.get(CLOSING))
         tallies = {name: row[name] for name in (SINCE, *tallies_in(row)) if isinstance(row.get(name), int)}
         return Counter(
             sequence=self._numbers.alias,
@@ -149,7 +144,7 @@ class CounterRows:
             period=period,
             last_value=last_value,
             updated_at=datetime.fromtimestamp(row["updated_at"], UTC) if "updated_at" in row else None,
-            frozen=operator_errors.signature(frozen) if (frozen := frozen_at(row, self._wall())) else None,
+            frozen=operator_errors.signature(frozen) if frozen else None,
             percent_used=self._numbers.percent_used(last_value) if isinstance(last_value, int) else 0,
             tallies=tallies,
         )
@@ -194,7 +189,7 @@ class Closings:
         if "since" not in row or scope_text(scope.scope) in row.get("open", ()):
             return row, {}
         about = {name: row[name] for name in ("by", "at", "reason", "since")}
-        if closed := _closed(about, self.wall()):
+        if closed := frozen_at(self.wall(), None, about):
             raise operator_errors.frozen(self.alias, scope, closed)
         return row, about
 
@@ -207,9 +202,7 @@ class Closings:
 
     def require_thawed(self, scope: Scope, state: CounterState) -> None:
         """Raise SequenceFrozen for a counter that is frozen, or whose period is closed by now."""
-        about = state.frozen
-        if about is None and state.closing:
-            about = _closed(state.closing, self.wall())
+        about = frozen_at(self.wall(), state.frozen, state.closing)
         if about is not None:
             raise operator_errors.frozen(self.alias, scope, about)
 

@@ -24,6 +24,16 @@ def whole_number(where: str, value: Any, least: int) -> int:
     return value
 
 
+def highest(*values: int | None) -> int | None:
+    """The highest of these values; None if there is none."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def is_below(value: int | None, known: int | None) -> bool:
+    """Whether a last value, or none at all, is lower than one that is known."""
+    return known is not None and (value is None or value < known)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
     """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum.

@@ -42,39 +42,28 @@ class Requests:
         `more` has the items that are stored with it, under the values that follow.
         """
         try:
-            request = self._put(item, token, also, day, more)
+            wire = _wire(item)
+            key, size = self.own_key(wire), item_size(wire)
+            if also != ():
+                size += check_actions(also, self.assigner.own_rows.problem, self.sample)
+            request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
+            if more:
+                request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
+                request.count += len(request.more)
+                request.size += sum(item_size(wire) for wire, _ in request.more)
+            wires = [one for one, _ in request.items]
+            if any(map(has_blanks, wires)):
+                request.has_blanks = True
+                for one in wires:
+                    filled(one, 0, self.sample)  # a template that does not fit the sequence is refused at once
+            if token is not None:
+                request.token = token
+                all_items = {"#items": {"L": [{"S": self.digest(one)} for one in wires]}} if more else wire
+                request.digest = self.digest(all_items)
             if more or also:
                 self._check_size(request)
         except InvalidItem as error:
             raise InvalidItem(f"{error} The item is one of {self.assigner.alias!r}.") from error
-        return request
-
-    def _put(
-        self,
-        item: Mapping[str, Any],
-        token: str | None,
-        also: Sequence[Action],
-        day: datetime.date | None,
-        more: Sequence[Mapping[str, Any]],
-    ) -> PutRequest:
-        wire = _wire(item)
-        key, size = self.own_key(wire), item_size(wire)
-        if also != ():
-            size += check_actions(also, self.assigner.own_rows.problem, self.sample)
-        request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
-        if more:
-            request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
-            request.count += len(request.more)
-            request.size += sum(item_size(wire) for wire, _ in request.more)
-        wires = [one for one, _ in request.items]
-        if any(map(has_blanks, wires)):
-            request.has_blanks = True
-            for one in wires:
-                filled(one, 0, self.sample)  # a template that does not fit the sequence is refused at once
-        if token is not None:
-            request.token = token
-            all_items = {"#items": {"L": [{"S": self.digest(one)} for one in wires]}} if more else wire
-            request.digest = self.digest(all_items)
         return request
 
     def _check_size(self, request: PutRequest) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ..exceptions import ScopeNotFound
 from ..rows import counter_rows, operator_errors
 from ..rows.layout import Send
+from ..rows.numbers import highest, is_below
 from ..rows.reading import stored_row
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
@@ -26,8 +27,7 @@ class ScopeSnapshot:
         self.row = stored_row(self.counter.table, self.counter.key(scope), send) if self.counter else {}
         self.state = counter_rows.CounterState.of(self.row)
         self.top, _, self.frozen_row = self.layout.top(scope, send)
-        is_lower = self._remembered is not None and (self.last is None or self.last < self._remembered)
-        if is_lower and strategy.lives.changed(send):
+        if is_below(self.last, self._remembered) and strategy.lives.changed(send):
             self._remembered = None
         if self.top is None and strategy.option.get("scope_must_exist"):
             raise ScopeNotFound.of(strategy.alias, scope, "create it before you change it")
@@ -64,7 +64,7 @@ class ScopeSnapshot:
 
         At its counter or at its highest row.
         """
-        return counter_rows.frozen_at(self.row, self.strategy.wall()) or self.frozen_row
+        return counter_rows.frozen_at(self.strategy.wall(), self.state.frozen, self.state.closing) or self.frozen_row
 
     def counts(self, number: int | None) -> bool:
         """Whether a stored number is one of the sequence's values, and not below START."""
@@ -99,8 +99,3 @@ class ScopeSnapshot:
         """Raise SequenceFrozen for a scope that is frozen."""
         if self.frozen:
             raise operator_errors.frozen(self.strategy.alias, self.scope, self.frozen)
-
-
-def highest(*values: int | None) -> int | None:
-    """The highest of these values; None if there is none."""
-    return max((value for value in values if value is not None), default=None)

@@ -14,6 +14,7 @@ from ..rows.counter_memory import Evidence
 from ..rows.course import Course, course_of_items, course_of_nothing, first_probes, further_probes, moment_of
 from ..rows.layout import Send
 from ..rows.lru import LRU
+from ..rows.numbers import is_below
 from ..rows.options import Option, boolean, is_name
 from ..types import Counter, Scope, SequenceConfig
 from .base import Strategy
@@ -103,12 +104,12 @@ class SortKeyMaximum(Strategy):
         known = self.evidence.known(scope)  # before the read: others may store more meanwhile
         remembered = self._tails.get(scope)
         fresh = remembered and self.timing.clock() - remembered.at <= TAIL_SECONDS
-        if remembered and fresh and not _is_below(remembered.last_value, known):
+        if remembered and fresh and not is_below(remembered.last_value, known):
             return remembered.last_value, 0.0
         number, read_units = self.layout.highest(scope, send)
         if number is None and self.option["scope_must_exist"]:
             raise ScopeNotFound.of(self.alias, scope, "create it before you use it")
-        if _is_below(number, known):
+        if is_below(number, known):
             assert known is not None
             if self.lives.changed(send):
                 return self._tail(scope, send)
@@ -143,11 +144,6 @@ class SortKeyMaximum(Strategy):
 
     def last_value(self, scope: Scope) -> int | None:
         return self.scopes.look(scope)[0]
-
-
-def _is_below(number: int | None, known: int | None) -> bool:
-    """Whether a scope whose highest stored number is this one went back behind a known one."""
-    return known is not None and (number is None or number < known)
 
 
 class _TailScopes(Scopes):

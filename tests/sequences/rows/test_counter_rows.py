@@ -137,7 +137,7 @@ class TestState:
 )
 def test_who_froze_it(row: Mapping[str, Any], frozen: Mapping[str, Any] | None) -> None:
     """A counter is frozen by somebody, or since the moment from which its period is closed."""
-    assert frozen_at(row, 5.0) == frozen
+    assert frozen_at(5.0, row.get("frozen"), row.get("closing")) == frozen
 
 
 class TestRows:
