@@ -112,13 +112,16 @@ class PlacedField(_BigInteger):
         return str(value)
 
     def require_place(self, row: models.Model) -> None:
-        """Refuse a row that could not get its number after a commit. A function may find its scope, and a date may
-        come, until then. Raises InvalidScope and DateRefused."""
-        naming = strategies[self.sequence].naming
+        """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
+
+        Asks nothing. Raises InvalidScope and DateRefused.
+        """
         if not callable(self.scope):
             check_scope(self.scope_of(row))
-        if naming.uses_dates and self.date is not None and getattr(row, self.date) is not None:
-            naming.period.date_of(self.date_of(row), 0.0)
+        if self.date is not None and getattr(row, self.date) is not None:
+            naming, day = strategies[self.sequence].naming, self.date_of(row)
+            if naming.uses_dates:
+                naming.period.date_of(day, 0.0)
 
     def dated(self, place: Place) -> Place:
         """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
