@@ -45,6 +45,7 @@ class Answer(WSGITask):  # type: ignore[misc] # waitress has no types
     _body: Iterable[bytes] | None = None
     _parts: Iterator[bytes] = iter(())
     wrote_header: bool
+    chunked_response: bool
 
     def get_environment(self) -> dict[str, Any]:
         """What the site reads, and how the body of its answer is kept between two parts."""
@@ -63,6 +64,7 @@ class Answer(WSGITask):  # type: ignore[misc] # waitress has no types
         if self.complete and not self.wrote_header:
             self.channel.first = self.build_response_header()
             self.wrote_header = True
+            self.chunked_response &= self.request.command != "HEAD"  # no last chunk after headers alone
         super().write(data)
         if self.channel.first:  # nothing else was to be written
             self.channel.write_soon(b"")

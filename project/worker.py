@@ -50,6 +50,7 @@ CLOSE_SECONDS = 2.0  # for so long, what a client still sends is read and droppe
 ORPHAN_SECONDS = 2.0
 IDLE_SECONDS = 2.0  # for so long a worker that stops awaits requests that may be on their way
 LARGEST_HEAD = 64 * 1024
+LONGEST_LINE = 8_190  # bytes of a request's first line
 SQL_SECONDS = 5.0
 MOST_CONNECTIONS = 1_000
 
@@ -61,11 +62,19 @@ class RequestTimeout(Error):  # type: ignore[misc] # waitress has no types
     reason = "Request Timeout"
 
 
+class AddressTooLong(Error):  # type: ignore[misc]
+    """The first line of a request has more than LONGEST_LINE bytes."""
+
+    code = 414
+    reason = "URI Too Long"
+
+
 class Request(HTTPRequestParser):  # type: ignore[misc]
     """What has arrived of one request."""
 
     error: Error | None
     path = ""  # of what is no request, too
+    first_line = b""
 
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
@@ -73,8 +82,11 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         self.arrived = 0.0  # when it was whole
 
     def received(self, data: bytes) -> int:
-        """Take in what has arrived. With a body that is too large the request is whole, without the body."""
+        """Take in what has arrived. With a line or a body that is too long the request is whole."""
         taken: int = super().received(data)
+        if len(self.first_line or self.header_plus.partition(b"\r\n")[0]) > LONGEST_LINE:
+            self.error = AddressTooLong(f"The request line has more than {LONGEST_LINE:,} bytes.")
+            self.completed, self.expect_continue = True, False
         too_large = isinstance(self.error, RequestEntityTooLarge)
         if too_large:
             self.error, self.body_rcv, self.expect_continue = None, None, False

@@ -1,4 +1,9 @@
-"""The characters that texts may not have, as parts of regular expressions, in the form that all languages read."""
+"""The characters that texts may not have, as parts of regular expressions in the form that all languages read, and
+those that a search takes for each other.
+"""
+
+import re
+from unicodedata import normalize
 
 # Control characters, line and paragraph separators, and what never is a character.
 CONTROLS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff"
@@ -14,6 +19,13 @@ UNSEEN = (
 SEEN = f"[^{UNSEEN}{CONTROLS}{LINES}{DIRECTIONS}]"
 # Of characters that UTF-8 cannot encode, and of unseen ones that not all languages can write in a regular expression.
 SURROGATES, TAGS = r"\ud800-\udfff", r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+
+DASHES = re.compile(r"[\u2010\u2012-\u2015\u2212]")  # what NFKC leaves of those that are no "-"
+
+
+def folded(text: str) -> str:
+    """A text as searches compare it: in any case, with any dash, in the wide and other forms that NFKC makes equal."""
+    return DASHES.sub("-", normalize("NFKC", text).casefold())
 
 
 def named(character: str) -> str:

@@ -43,7 +43,7 @@ def list_projects(
 ) -> Page[Project]:
     """All projects, in the order of their keys; or those that a person may see, in the order of their first keys.
 
-    With a text only those whose key or name has it, whatever the case of its letters. One query for each page of all
+    With a text only those whose key or name has it, as `folded` compares texts. One query for each page of all
     projects, three reads for a page of those that a person may see. If archived projects, former keys, or those
     without the text are left out, it takes at most 8 queries, or 15 reads: the page may have few projects, or none,
     and the list go on. The projects that a person may not see cost nothing.

@@ -44,13 +44,19 @@ def broken() -> Iterator[bytes]:
 
 
 class Library:
-    """A site that answers /book with a new book, /broken with one that breaks, /nothing so, and / in a word."""
+    """A site that answers /book with a new book, /broken with one that breaks, /nothing so, and / in a word.
+
+    It answers HEAD without a body, and names a length of /book and / alone.
+    """
 
     def __init__(self) -> None:
         self.books: list[Book] = []
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
+        if environ["REQUEST_METHOD"] == "HEAD":
+            start_response("200 OK", [("Content-Length", "6")] if path == "/" else [])
+            return []
         if path == "/":
             start_response("200 OK", [("Content-Length", "6")])
             return [b"served"]
@@ -92,6 +98,23 @@ def test_one_piece(running: Running) -> None:
 def test_without_a_body(running: Running) -> None:
     """An answer that has headers alone is sent, too."""
     assert read(running.connect(CLOSE.replace(b"/", b"/nothing", 1))).startswith(b"HTTP/1.1 204 No Content\r\n")
+
+
+HEAD = GET.replace(b"GET", b"HEAD")
+
+
+def test_head_without_a_length(running: Running) -> None:
+    """The answer ends with its headers, which say that the connection closes."""
+    answer = read(running.connect(HEAD.replace(b"/", b"/broken", 1)))
+    assert answer.endswith(b"\r\n\r\n")
+    assert (answer.count(b"\r\n\r\n"), b"\r\nConnection: close\r\n" in answer) == (1, True)
+
+
+def test_head_with_a_length(running: Running) -> None:
+    """The next answer follows the headers."""
+    head, answer = read(running.connect(HEAD + CLOSE)).split(b"\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert b"\r\nContent-Length: 6\r\n" in head
+    assert answer.endswith(b"served")
 
 
 BOOK = GET.replace(b"/", b"/book", 1)

@@ -26,7 +26,7 @@ import project.worker
 from project.gunicorn import MEASURED_IN, folder_of_measures
 from project.proof.faults.stack import Stack, running_stack
 from project.sending import SOCKET_OPTIONS, SendingConnection
-from project.worker import LARGEST_HEAD, BufferingWorker, Refusal, Request, RequestTimeout
+from project.worker import LARGEST_HEAD, LONGEST_LINE, BufferingWorker, Refusal, Request, RequestTimeout
 from sequences.exceptions import SequenceUnsound
 from tests.sequences.support import wait_until
 from tickets import health
@@ -190,6 +190,7 @@ class TestServer:
         [
             (b"nonsense\r\n\r\n", 400),
             (b"GET / HTTP/1.1\r\nX: " + b"x" * 2 * LARGEST_HEAD, 431),
+            (b"GET /" + b"x" * LARGEST_HEAD + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
             (post("Transfer-Encoding: chunked", body=b"zz\r\n"), 400),
             (post("Content-Length: 3", "Content-Length: 4", body=b"abcd"), 400),
         ],
@@ -498,6 +499,27 @@ class TestRequests:
         assert (request_.error, request_.body_rcv) == (None, None)
         assert (request_.headers["CONTENT_LENGTH"], request_.headers["CONNECTION"]) == (length, "close")
         assert (request_.expect_continue, request_.arrived) == (False, 100.0)
+
+    @pytest.mark.parametrize(
+        ("length", "end", "code"),
+        [
+            (LONGEST_LINE, "\r\nHost: x\r\n\r\n", None),
+            (LONGEST_LINE + 1, "\r\nHost: x\r\n\r\n", 414),
+            (LONGEST_LINE + 1, "\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n", 414),
+            (LONGEST_LINE + 1, "", 414),  # it is not awaited
+            (LARGEST_HEAD, "", 414),
+        ],
+    )
+    @pytest.mark.parametrize("piece", [100, 8192])
+    def test_an_address_that_is_too_long(
+        self, request_: Any, length: int, end: str, code: int | None, piece: int
+    ) -> None:
+        """It is refused as soon as it is too long, whatever follows."""
+        sent = ("GET /" + "x" * (length - 14) + " HTTP/1.1" + end).encode()
+        while sent and not request_.completed:
+            sent = sent[request_.received(sent[:piece]) :]
+        assert (request_.completed, request_.expect_continue) == (True, False)
+        assert (request_.error and request_.error.code) == code
 
     def test_a_refusal_is_a_problem(self) -> None:
         """It says in JSON what is wrong, and that the connection closes."""

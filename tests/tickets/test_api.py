@@ -181,6 +181,13 @@ class TestTickets:
         assert response["Content-Type"] == "application/problem+json"
         assert selectors.list_tickets("ABC").results == ()
 
+    @pytest.mark.parametrize(("coding", "status"), [("gzip", 415), ("br, identity", 415), ("Identity", 201), ("", 201)])
+    def test_a_coded_body_is_refused(self, api: APIClient, abc: Project, coding: str, status: int) -> None:
+        """The answer names the header, whether the body is coded or not."""
+        response = api.post(TICKETS, {"title": "x"}, headers={"Content-Encoding": coding})
+        assert response.status_code == status
+        assert ("Content-Encoding" in response.json().get("detail", "")) is (status == 415)
+
     def test_nobody_and_nothing_may_be_null(self, api: APIClient, abc: Project) -> None:
         """A null in an optional text is an empty text."""
         response = api.post(TICKETS, {"title": "x", "assignee": None, "description": None})

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tickets.characters import CONTROLS, DIRECTIONS, LINES, SEEN, SURROGATES, TAGS, named
+from tickets.characters import CONTROLS, DIRECTIONS, LINES, SEEN, SURROGATES, TAGS, folded, named
 from tickets.validators import TICKET, Text
 
 
@@ -12,6 +12,12 @@ from tickets.validators import TICKET, Text
 def test_a_character_has_a_name(character: str, name: str) -> None:
     """One that is seen is shown, and of another its number is said."""
     assert named(character) == name
+
+
+@pytest.mark.parametrize("typed", ["Straße\u20131", "STRASSE\u20111", "\uff33traße\u2212\uff11", "strasse-1"])
+def test_what_a_search_takes_for_the_same(typed: str) -> None:
+    """Capital and wide letters and digits, and each dash that a keyboard has."""
+    assert folded(typed) == "strasse-1"
 
 
 @pytest.mark.parametrize("field", [TICKET["title"], TICKET["description"], TICKET["assignee"]])

@@ -7,7 +7,7 @@ import orjson
 from django.conf import settings
 from django.http.request import MediaType
 from rest_framework import negotiation, parsers, renderers
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.utils import json
 
@@ -71,6 +71,12 @@ class JSONRenderer(renderers.JSONRenderer):
 
 class Negotiation(negotiation.DefaultContentNegotiation):
     """The REST framework's. Who accepts problems alone, or says nothing, gets JSON: errors are problems anyhow."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        """How to read the body. Nothing reads a coded one, such as gzip."""
+        if request.headers.get("Content-Encoding", "").lower() not in ("", "identity"):
+            raise UnsupportedMediaType("", "The body has a Content-Encoding. Send it without one.")
+        return super().select_parser(request, parsers)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
         """How to answer. Nearly everybody asks for the first way, or for none."""

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from tickets import validators
+from tickets.characters import folded
 from tickets.types import Status, Ticket
 
 # How far the clocks of two web servers may be apart, and how long a ticket may take to get its number.
@@ -20,7 +21,7 @@ CHANGED = "changed"  # an order of pages alone: what changed last comes first
 class TicketFilter:
     """Which tickets a list shows: those for which everything holds that is given. Ranges begin at `from`.
 
-    `text` is searched in titles and descriptions, whatever the case of its letters.
+    `text` is searched in titles and descriptions, as `folded` compares texts.
     """
 
     status: tuple[Status, ...] = ()
@@ -59,8 +60,8 @@ EVERY_TICKET = TicketFilter()
 
 
 def _is_in(text: str, ticket: Ticket) -> bool:
-    wanted = text.casefold()
-    return wanted in ticket.title.casefold() or wanted in ticket.description.casefold()
+    wanted = folded(text)
+    return wanted in folded(ticket.title) or wanted in folded(ticket.description)
 
 
 def _within(moment: datetime, begin: datetime | None, end: datetime | None) -> bool:

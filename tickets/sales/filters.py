@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tickets import validators
+from tickets.characters import folded
 from tickets.sales.types import Invoice, Order, State
 
 ISSUED, VOID = "issued", "void"
@@ -16,7 +17,7 @@ INVOICE_STATES = {ISSUED: "Issued", VOID: "Void"}
 class SalesFilter:
     """Which orders or invoices a list shows: those for which everything holds that is given.
 
-    `text` is searched in the customer and in the text of the number, whatever the case of its letters.
+    `text` is searched in the customer and in the text of the number, as `folded` compares texts.
     """
 
     state: str | None = None
@@ -31,8 +32,8 @@ class SalesFilter:
     def wants(self, found: Order | Invoice) -> bool:
         """Whether the list shows this order or invoice."""
         number = found.text if isinstance(found, Order) else f"{found.key.text} {found.order_text}"
-        text = f"{number} {found.customer}".casefold()
-        return self.state in (None, _state(found)) and (self.text is None or self.text.casefold() in text)
+        text = f"{number} {found.customer}"
+        return self.state in (None, _state(found)) and (self.text is None or folded(self.text) in folded(text))
 
 
 EVERY_ONE = SalesFilter()

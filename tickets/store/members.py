@@ -8,6 +8,7 @@ from sequences.actions import Action, Delete, Put
 from sequences.exceptions import WriteCancelled
 from sequences.storage import FIRST_VERSION, new_token, table_name, transaction, write_once
 from tickets.access.memory import Accesses
+from tickets.characters import folded
 from tickets.exceptions import ProjectChanged, ProjectNotFound
 from tickets.store.places import (
     PROJECT_ROW,
@@ -120,7 +121,7 @@ def is_wanted(row: Row, *, archived: bool, text: str | None) -> bool:
     """Whether a list has this project: an archived one only if wanted, and with a text one whose key or name has it."""
     if row.get("archived") and not archived:
         return False
-    return text is None or any(text.casefold() in row[name].casefold() for name in ("key", "name"))
+    return text is None or any(folded(text) in folded(row[name]) for name in ("key", "name"))
 
 
 def find_visible_projects(

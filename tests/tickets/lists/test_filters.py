@@ -39,6 +39,7 @@ TICKET = Ticket(
         ({"reporter": "bob"}, False),
         ({"text": "STRASSE"}, True),
         ({"text": "FIRE"}, True),
+        ({"text": "\uff26IRE"}, True),
         ({"text": "bob"}, False),
         ({"created_from": NOON}, True),
         ({"created_from": NOON + SECOND}, False),

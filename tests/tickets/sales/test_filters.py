@@ -40,6 +40,7 @@ ORDERS = {
     "?text=ada": [1003, 1001],
     "?text=SÖHNE": [1002],
     "?text=ord-1004": [1004],
+    "?text=d\u20131004": [1004],
     "?state=open": [1004, 1001],
     "?state=draft&text=": [1002],
     "?state=invoiced": [1003],
