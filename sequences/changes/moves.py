@@ -168,7 +168,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     if scope == EVERY_SCOPE and period is None and not dry_run:
         try:
             strategy.rules.restored(strategy.deadline())
-        except SequenceError as error:
+        except (SequenceError, KeyboardInterrupt) as error:
             error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
             raise
     return made
