@@ -196,11 +196,18 @@ class TestCommand:
         shop.Receipt.objects.update(number=None)
         assert seed("receipts", "shop.Receipt.number") == ""
 
-    @pytest.mark.parametrize("column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing"])
+    @pytest.mark.parametrize(
+        "column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing", "shop.Order.number.nothing"]
+    )
     def test_an_unknown_column(self, shop: ModuleType, column: str) -> None:
         """The error says how a column is named."""
-        with pytest.raises(CommandError, match=r"Name a column as shop\.Order\.number\.$"):
+        with pytest.raises(CommandError, match=r"^[^(]* Name a column as shop\.Order\.number\.$"):
             seed("orders", column)
+
+    def test_an_unknown_database(self) -> None:
+        """The command says which there are."""
+        with pytest.raises(CommandError, match=r"--database: invalid choice: 'nowhere' \(choose from .*default"):
+            seed("orders", "shop.Order.number", "--database", "nowhere")
 
     def test_another_column(self, shop: ModuleType) -> None:
         """A column that is no SequenceField is refused, with what to use for it."""
