@@ -72,6 +72,8 @@ class Subcommand:
             for change in made:
                 line = ("would be: " if options["dry_run"] or check else "") + told(change)
                 command.stdout.write(f"{line}; {_following(change)}" if check else line)
+            if not made:
+                command.stdout.write("No scope has to change.")
         behind = sum(change.before != change.after for change in made)
         if check and behind:
             raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")

@@ -188,13 +188,14 @@ class TestCommand:
         assert "would be: orders without scope: seed at 5000, " in seed("orders", "shop.Order.number", "--check")
 
     def test_rows_without_numbers_are_left_out(self, shop: ModuleType) -> None:
-        """A column of NULLs has no end, and nothing is printed."""
+        """A column of NULLs has no end, and the command says that nothing was to do."""
         shop.Invoice._base_manager.create(customer="A")
         shop.Invoice.objects.update(number=None)
-        assert seed("invoices", "shop.Invoice.number") == ""
+        assert seed("invoices", "shop.Invoice.number") == "No scope has to change.\n"
         shop.Receipt.objects.create(day=datetime.date(2026, 1, 1))
         shop.Receipt.objects.update(number=None)
-        assert seed("receipts", "shop.Receipt.number") == ""
+        assert seed("receipts", "shop.Receipt.number") == "No scope has to change.\n"
+        assert seed("receipts", "shop.Receipt.number", "--format", "json") == "[]\n"
 
     @pytest.mark.parametrize(
         "column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing", "shop.Order.number.nothing"]
