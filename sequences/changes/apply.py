@@ -113,8 +113,9 @@ def apply_to_all(
     try:
         for each in scopes:
             made.append(apply_change(sequence, each, request, planner))  # noqa: PERF401
-    except SequenceError as error:
-        if not request.dry_run and (made or getattr(error, "outcome_unknown", False)):
+    except (SequenceError, KeyboardInterrupt) as error:
+        may_be_stored = isinstance(error, KeyboardInterrupt) or getattr(error, "outcome_unknown", False)
+        if not request.dry_run and (made or may_be_stored):
             error.add_note(f"Of the scopes, {'1 is' if len(made) == 1 else f'{len(made)} are'} done. {how_to_go_on}")
         raise
     return made

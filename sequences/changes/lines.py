@@ -155,7 +155,7 @@ def _problems(new: NewLines) -> Iterator[str]:
     if len(lines) > MOST_LINES:
         yield f"{new.scope!r} has {len(lines)} lines; a scope has {MOST_LINES} at the most."
     for place, line in enumerate(lines):
-        wrong = chain(_wrong_fields(line), _out_of_place(new, place), _changed_too_late(new, place))
+        wrong = chain(_wrong_fields(line), _empty(new, line), _out_of_place(new, place), _changed_too_late(new, place))
         yield from (f"Line {place + 1} of {new.scope!r}: {problem}." for problem in wrong)
     yield from _wrong_rules(new)
     for place in range(len(lines)):
@@ -174,6 +174,13 @@ def _wrong_fields(line: Line) -> Iterator[str]:
             yield f"{name} is {value!r}; it must be {wanted}"
     if line.valid_from and line.valid_to and line.valid_to < line.valid_from:
         yield f"valid_to is {line.valid_to}; it must not be before valid_from, {line.valid_from}"
+
+
+def _empty(new: NewLines, line: Line) -> Iterator[str]:
+    """A maximum below the start, each as the line or the settings have it."""
+    config = line.config(new.settings)
+    if config.maximum < config.start:
+        yield f"maximum is {config.maximum}; it must be a whole number from {config.start}"
 
 
 def _out_of_place(new: NewLines, place: int) -> Iterator[str]:

@@ -171,7 +171,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     if scope == EVERY_SCOPE and period is None and not dry_run:
         try:
             strategy.rules.restored(strategy.deadline())
-        except SequenceError as error:
+        except (SequenceError, KeyboardInterrupt) as error:
             error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
             raise
     return made
@@ -203,10 +203,11 @@ def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
 
 def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
     """The plan after which every new value is above `value`. A scope that is frozen stays so."""
-    counted = seen.numbers.before_start if seen.state.last_value is None else seen.state.last_value
-    base = counted if seen.last is None else seen.numbers.reaching(seen.last, counted)
+    before_start = seen.numbers.before_start
+    counted = before_start if seen.state.last_value is None else seen.state.last_value
+    base = before_start if seen.last is None else seen.numbers.reaching(seen.last, before_start)
     reached = seen.numbers.up_to(value, base)
-    behind = seen.state.last_value is None or reached > seen.state.last_value
+    behind = reached > counted
     drops = not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
     if drops and reached <= seen.numbers.maximum - seen.numbers.step:
         reached += seen.numbers.step  # no process gives lower values any more, also not of a block that it holds
@@ -217,8 +218,7 @@ def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
     elif seen.frozen_row:
         raise operator_errors.frozen(seen.strategy.alias, seen.scope, seen.frozen_row)
     else:
-        moves = (behind or drops) and reached > seen.numbers.before_start
-        actions = (counter_to(seen, reached, note),) if moves else ()
+        actions = (counter_to(seen, reached, note),) if behind or drops else ()
     return Plan(before=seen.last, after=reached if actions else seen.last, actions=tuple(actions))
 
 

@@ -71,7 +71,7 @@ def run_audit(command: BaseCommand, options: Options) -> None:
     except DatabaseError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
-        raise CommandError("Stopped before the end: the rest was not audited.") from None
+        raise CommandError("Stopped before the end: the rest was not audited.", returncode=130) from None
     show.end()
     if unexplained or unlisted:
         raise CommandError(" ".join([*unlisted, f"Unexplained findings: {unexplained}."]))

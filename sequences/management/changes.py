@@ -10,7 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from sequences import changes
 from sequences.changes.arguments import Scopes
@@ -72,6 +72,8 @@ class Subcommand:
             for change in made:
                 line = ("would be: " if options["dry_run"] or check else "") + told(change)
                 command.stdout.write(f"{line}; {_following(change)}" if check else line)
+            if not made:
+                command.stdout.write("No scope has to change.")
         behind = sum(change.before != change.after for change in made)
         if check and behind:
             raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")
@@ -164,11 +166,11 @@ def _seed(options: Options, scope: Scopes) -> list[Change]:
 def _sequence_field(column: str, alias: str) -> SequenceField:
     """The field of a text such as shop.Order.number. Raises CommandError."""
     model, _, name = column.rpartition(".")
-    if "." not in model:
+    if model.count(".") != 1:
         raise CommandError(f"{column!r} names no column. Name a column as shop.Order.number.")
     try:
         field = apps.get_model(model)._meta.get_field(name)
-    except (LookupError, ValueError, FieldDoesNotExist) as error:
+    except (LookupError, FieldDoesNotExist) as error:
         raise CommandError(f"{error} Name a column as shop.Order.number.") from error
     if not isinstance(field, SequenceField):
         raise CommandError(f"{column} is no SequenceField: for another column use SeedSequence in a migration.")
@@ -219,7 +221,11 @@ CHANGES: Mapping[str, Subcommand] = {
         "begin the next numbers above those that are there already",
         _seed,
         {
-            "--database": {"default": DEFAULT_DB_ALIAS, "help": "the alias of the column's database"},
+            "--database": {
+                "default": DEFAULT_DB_ALIAS,
+                "choices": connections,
+                "help": "the alias of the column's database",
+            },
             "--check": {"action": "store_true", "help": "write nothing; exit 1 if a next number is too low"},
         },
         {

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,13 +12,20 @@ from sequences.management.arguments import Options
 from sequences.ops.tables import create_tables
 
 ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB",), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
+LAST_PORT = 65535
 
 
 def add_engine(parser: ArgumentParser) -> None:
     """The arguments of the engine. It needs no environment, so that nobody is warned of what it is about to print."""
-    parser.add_argument("--port", type=int, default=8001, help="on which it listens, of this machine alone (8001)")
+    parser.add_argument("--port", type=_port, default=8001, help="on which it listens, of this machine alone (8001)")
     parser.add_argument("--path", type=Path, metavar="FILE", help="keeps its data; without it, they are in memory")
     parser.set_defaults(skip_checks=True)
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) <= LAST_PORT):
+        raise ArgumentTypeError(f"{text!r}; give a port from 0 to {LAST_PORT}")
+    return int(text)
 
 
 def run_engine(command: BaseCommand, options: Options) -> None:
@@ -29,10 +36,10 @@ def run_engine(command: BaseCommand, options: Options) -> None:
     from sequences.testing.embedded import FALLBACK_WARNING, Engine, EngineError  # not needed by other commands
     from sequences.testing.engines import all_clients_here, engine_at
 
-    engine = Engine(options["path"], options["port"])
-    if engine.fallback:
-        command.stderr.write(command.style.ERROR(FALLBACK_WARNING))
     try:
+        engine = Engine(options["path"], options["port"])
+        if engine.fallback:
+            command.stderr.write(command.style.ERROR(FALLBACK_WARNING))
         with warnings.catch_warnings(action="ignore"), suppress(KeyboardInterrupt), engine:
             with engine_at(engine.endpoint), all_clients_here():
                 tables = ", ".join(create_tables())

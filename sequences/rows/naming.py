@@ -41,6 +41,7 @@ class Naming:
             widest=self.format.widest,
             others=others,
             warn_at=config.warn_at,
+            of_line=config.line is not None,
         )
         self.uses_dates = config.period.kind != "never" or self.format.uses_dates
         """Whether the period or the text of a value depends on the document's date."""

@@ -36,7 +36,7 @@ def is_below(value: int | None, known: int | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The values of a sequence: from `start` by `step` to `maximum`. A padded sort key may lower the maximum.
+    """The values of a sequence, or `of_line`: from `start` by `step` to `maximum`. A padded sort key may lower that.
 
     If each Region has a START of its own, they are the values of this Region, and `others` has the other STARTs.
     """
@@ -49,6 +49,7 @@ class Numbers:
     widest: int | None = None
     others: tuple[int, ...] = ()
     warn_at: int | None = None
+    of_line: bool = False
 
     @property
     def limit(self) -> int:
@@ -135,6 +136,7 @@ class Numbers:
     def exhausted(self) -> SequenceExhausted:
         """The error for a request for which no value is left."""
         width = " and the digits of sort_key" if self.padded else ""
+        remedy = "add a line, or raise the maximum of this one" if self.of_line else "raise MAXIMUM"
         return SequenceExhausted(
-            f"The sequence {self.alias!r} has reached its maximum {self.maximum}: raise MAXIMUM{width}."
+            f"The sequence {self.alias!r} has reached its maximum {self.maximum}: {remedy}{width}."
         )

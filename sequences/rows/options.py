@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from ..exceptions import InvalidSequence
@@ -39,9 +40,9 @@ def positive(default: float) -> Option:
     )
 
 
-def whole(default: int, least: int, wanted: str) -> Option:
-    """An option that is a whole number of at least `least`."""
-    return Option(default, lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least, wanted)
+def whole(default: int, least: int, wanted: str, most: float = inf) -> Option:
+    """An option that is a whole number from `least` to `most`."""
+    return Option(default, lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most, wanted)
 
 
 def is_name(value: Any) -> bool:

@@ -28,6 +28,7 @@ from .watch import Watch, elapsed
 logger = logging.getLogger(__name__)
 
 MOST_FETCHES = 8
+LARGEST_BLOCK = 10**9
 STOP_SECONDS = 1.0 - GRACE_SECONDS  # for giving back, so that nothing of it is under way after a second
 
 
@@ -75,8 +76,8 @@ class BlockAllocator(CounterStrategy):
 
     options = {
         **CounterStrategy.options,
-        "block_size": whole(100, 1, "a whole number above 0"),
-        "max_block_size": whole(0, 0, "a whole number, 0 for 100 blocks"),
+        "block_size": whole(100, 1, f"a whole number from 1 to {LARGEST_BLOCK:,}", LARGEST_BLOCK),
+        "max_block_size": whole(0, 0, f"a whole number up to {LARGEST_BLOCK:,}, 0 for 100 blocks", LARGEST_BLOCK),
         "watch_seconds": positive(10.0),
     }
 

@@ -416,6 +416,17 @@ class TestAfterACrash:
         with pytest.raises(CommandError, match=r"Name models as shop\.Invoice\.$"):
             call_command("number_rows", "shop.Nothing")
 
+    @pytest.mark.parametrize("label", ["shop", "shop.Invoice.number"])
+    def test_what_names_no_model(self, label: str) -> None:
+        """It is named, too."""
+        with pytest.raises(CommandError, match=rf"^'{label}' names no model\. Name models as shop\.Invoice\.$"):
+            call_command("number_rows", label)
+
+    def test_an_unknown_database(self) -> None:
+        """The command says which there are."""
+        with pytest.raises(CommandError, match=r"--database: invalid choice: 'nowhere' \(choose from .*default"):
+            call_command("number_rows", "--database", "nowhere")
+
 
 def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
     """A model of the shop with such a field, and with a manager of its own if one is given."""

@@ -99,6 +99,14 @@ MISTAKES: list[tuple[Any, str]] = [
     ({"STRATEGY": ATOMIC, "OPTIONS": {"marker_seconds": 0.5}}, r"\['marker_seconds'\] is 0.5.*whole number above 0"),
     ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": 0}}, r"\['block_size'\]"),
     ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": True}}, r"\['block_size'\]"),
+    (
+        {"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"block_size": 10**9 + 1}},
+        r"\['block_size'\] is 1000000001; it must be a whole number from 1 to 1,000,000,000\.",
+    ),
+    (
+        {"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"max_block_size": 10**30}},
+        r"\['max_block_size'\] .* a whole number up to 1,000,000,000, 0 for 100 blocks\.",
+    ),
     ({"STRATEGY": "sequences.strategies.BlockAllocator", "OPTIONS": {"max_block_size": -1}}, r"\['max_block_size'\]"),
 ]
 

@@ -188,13 +188,14 @@ class TestCommand:
         assert "would be: orders without scope: seed at 5000, " in seed("orders", "shop.Order.number", "--check")
 
     def test_rows_without_numbers_are_left_out(self, shop: ModuleType) -> None:
-        """A column of NULLs has no end, and nothing is printed."""
+        """A column of NULLs has no end, and the command says that nothing was to do."""
         shop.Invoice._base_manager.create(customer="A")
         shop.Invoice.objects.update(number=None)
-        assert seed("invoices", "shop.Invoice.number") == ""
+        assert seed("invoices", "shop.Invoice.number") == "No scope has to change.\n"
         shop.Receipt.objects.create(day=datetime.date(2026, 1, 1))
         shop.Receipt.objects.update(number=None)
-        assert seed("receipts", "shop.Receipt.number") == ""
+        assert seed("receipts", "shop.Receipt.number") == "No scope has to change.\n"
+        assert seed("receipts", "shop.Receipt.number", "--format", "json") == "[]\n"
 
     def test_a_year_that_cannot_be(self, shop: ModuleType) -> None:
         """The error names a number of the row with a typing error as its year, and what to do."""
@@ -203,11 +204,18 @@ class TestCommand:
         with pytest.raises(CommandError, match=r"^A row has the number 1 in 'number', and date is 0206-.* Correct its"):
             seed("contracts", "shop.Contract.number")
 
-    @pytest.mark.parametrize("column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing"])
+    @pytest.mark.parametrize(
+        "column", ["number", "shop.Order", "shop.Nothing.number", "shop.Order.nothing", "shop.Order.number.nothing"]
+    )
     def test_an_unknown_column(self, shop: ModuleType, column: str) -> None:
         """The error says how a column is named."""
-        with pytest.raises(CommandError, match=r"Name a column as shop\.Order\.number\.$"):
+        with pytest.raises(CommandError, match=r"^[^(]* Name a column as shop\.Order\.number\.$"):
             seed("orders", column)
+
+    def test_an_unknown_database(self) -> None:
+        """The command says which there are."""
+        with pytest.raises(CommandError, match=r"--database: invalid choice: 'nowhere' \(choose from .*default"):
+            seed("orders", "shop.Order.number", "--database", "nowhere")
 
     def test_another_column(self, shop: ModuleType) -> None:
         """A column that is no SequenceField is refused, with what to use for it."""

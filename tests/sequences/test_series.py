@@ -432,6 +432,9 @@ class TestRefused:
             ([Line(), Line(valid_from=TODAY), Line(valid_from=TODAY + timedelta(days=1))], None),
             ([Line(), Line(valid_from=TODAY - timedelta(days=1))], f"it must be {TODAY} or later"),
             ([Line(), Line(valid_from=TODAY, valid_to=TODAY)], None),
+            ([Line(start=10, maximum=10)], None),
+            ([Line(start=10, maximum=9)], "Line 1 of .*: maximum is 9; it must be a whole number from 10"),
+            ([Line(maximum=3), Line(start=4), Line(valid_from=TODAY, start=5, maximum=4)], "Line 3 .* number from 5"),
             (
                 [Line(), Line(valid_from=TODAY, valid_to=TODAY - timedelta(days=1))],
                 f"valid_to is {TODAY - timedelta(days=1)}; it must not be before valid_from, {TODAY}",
@@ -530,7 +533,7 @@ class TestRefused:
                 series.add_line("atomic", scope, line, **WHO)
         for line, said in (
             (Line(format=f"{scope}-{{value}}", start=1), "start must stay 100"),
-            (Line(format=f"{scope}-{{value}}", start=100, maximum=50), "maximum is 50; the last number is 100"),
+            (Line(format=f"{scope}-{{value}}", start=100, maximum=50), "maximum is 50; it must be .* from 100"),
         ):
             with pytest.raises(InvalidChange, match=said):
                 series.change_line("atomic", scope, line, **WHO)
@@ -657,7 +660,7 @@ class TestLinesInRow:
         """Without another line a used-up range is the end, as MAXIMUM is."""
         series.create("transactional", scope, Line(format=f"{scope}-{{value}}", maximum=1), **WHO)
         put("transactional", scope)
-        with pytest.raises(SequenceExhausted):
+        with pytest.raises(SequenceExhausted, match=r"maximum 1: add a line, or raise the maximum of this one\.$"):
             put("transactional", scope)
         series.add_line("transactional", scope, Line(format=f"{scope}-{{value}}", start=5), **WHO)
         assert put("transactional", scope) == f"{scope}-5"

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, IntegrityError
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections
 
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField, number_rows, write_texts
@@ -18,13 +18,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("models", nargs="*", help="such as shop.Invoice; without it, all of them")
-        parser.add_argument("--database", default=DEFAULT_DB_ALIAS, help="the alias of the rows' database")
+        parser.add_argument(
+            "--database", default=DEFAULT_DB_ALIAS, choices=list(connections), help="the alias of the rows' database"
+        )
         parser.add_argument("--drafts", action="store_true", help="number rows with assign='manual', too")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        for label in options["models"]:
+            if label.count(".") != 1:
+                raise CommandError(f"{label!r} names no model. Name models as shop.Invoice.")
         try:
             chosen = [apps.get_model(label) for label in options["models"]] or apps.get_models()
-        except (LookupError, ValueError) as error:
+        except LookupError as error:
             raise CommandError(f"{error} Name models as shop.Invoice.") from error
         failed = []
         columns = (field for model in chosen for field in model._meta.local_fields)  # each where it is declared

@@ -60,7 +60,13 @@ class Command(BaseCommand):
         try:
             options["run"](self, options)
         except SequenceError as error:
-            raise CommandError(" ".join([str(error), *getattr(error, "__notes__", ())])) from error
+            raise CommandError(_with_notes(str(error), error)) from error
+        except KeyboardInterrupt as error:
+            raise CommandError(_with_notes("Stopped before the end.", error), returncode=130) from None
+
+
+def _with_notes(text: str, error: BaseException) -> str:
+    return " ".join([text, *getattr(error, "__notes__", ())])
 
 
 def _write(text: Callable[[], str], command: BaseCommand, options: Options) -> None:

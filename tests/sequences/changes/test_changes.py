@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 import threading
 import time
@@ -13,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 from django.core.management import CommandError
@@ -118,12 +119,12 @@ class TestAdvance:
         assert report.missing + report.carried == (report.last_value - nth(name, 0)) // step
 
     def test_a_counter_between_two_values(self, scope: str, install: Callable[..., Strategy]) -> None:
-        """A counter that another STEP has left between two values of START and STEP goes on from where it is."""
+        """A counter that another STEP has left between two values of START and STEP goes on at the next one."""
         put_some("atomic", scope, 3)
         install("atomic", STEP=10)
         change = changes.advance("atomic", to=20, scope=scope, **WHO)
-        assert (change.before, change.after) == (3, 13)
-        assert put_some("atomic", scope, 1) == [23]
+        assert (change.before, change.after) == (3, 11)
+        assert put_some("atomic", scope, 1) == [21]
 
     @pytest.mark.parametrize("frozen", [False, True])
     def test_what_its_row_says(self, scope: str, frozen: bool) -> None:
@@ -416,10 +417,13 @@ class TestWriting:
                 False,
                 ["Of the scopes, 0 are done. Go on."],
             ),
+            (KeyboardInterrupt(), 2, False, ["Of the scopes, 2 are done. Go on."]),
+            (KeyboardInterrupt(), 0, False, ["Of the scopes, 0 are done. Go on."]),
+            (KeyboardInterrupt(), 2, True, []),
         ],
     )
     def test_an_error_among_many(
-        self, error: SequenceError, done: int, dry_run: bool, said: list[str], monkeypatch: pytest.MonkeyPatch
+        self, error: BaseException, done: int, dry_run: bool, said: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It says how many scopes are done and how to go on, where one is, or may be."""
         monkeypatch.setattr(apply, "apply_change", Mock(side_effect=[*done * [None], error]))
@@ -1408,6 +1412,27 @@ class TestCommand:
         assert "a: recover at 102," in written("recover", "atomic", "--since", again, *who)
         with pytest.raises(CommandError, match="since: 'yesterday'; give a moment such as 2026-"):
             written("recover", "atomic", "--since", "yesterday", *who)
+
+    @pytest.mark.parametrize(
+        "place", ["sequences.changes.moves.moved_to", "sequences.rows.rules_row.RulesRow.restored"]
+    )
+    def test_a_recovery_that_is_interrupted(self, tables: str, install: Callable[..., Strategy], place: str) -> None:
+        """Ctrl-C ends the command with 130 and says how to repeat it, as an error does."""
+        who = ("--by", "ana", "--reason", "a test")
+        install("atomic")
+        for scope in ("a", "b"):
+            get_next_value("atomic", scope=scope)
+        with patch(place, side_effect=KeyboardInterrupt), pytest.raises(CommandError) as error:
+            written("recover", "atomic", *who)
+        assert error.value.returncode == 130
+        assert re.match(r"Stopped before the end\. .* are (done|recovered).* --since ", str(error.value))
+
+    def test_an_audit_that_is_interrupted(self) -> None:
+        """It ends with another code than one that has found something."""
+        interrupted = patch("sequences.management.audits.results_of", side_effect=KeyboardInterrupt)
+        with interrupted, pytest.raises(CommandError, match="Stopped before the end") as error:
+            written("audit", "atomic")
+        assert error.value.returncode == 130
 
 
 class TestPeriods:

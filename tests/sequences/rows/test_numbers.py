@@ -18,9 +18,10 @@ def numbers(*, start: int = 1001, step: int = 10, maximum: int = 1041, **more: A
 
 
 def test_what_to_raise() -> None:
-    """Where MAXIMUM is reached, its width bounds a padded sort key too, and no other one."""
+    """Where MAXIMUM is reached, its width bounds a padded sort key too, and no other one; of a line, its maximum."""
     assert str(numbers().exhausted()).endswith("raise MAXIMUM.")
     assert str(numbers(padded=True).exhausted()).endswith("raise MAXIMUM and the digits of sort_key.")
+    assert str(numbers(of_line=True).exhausted()).endswith("1041: add a line, or raise the maximum of this one.")
 
 
 @pytest.mark.parametrize(

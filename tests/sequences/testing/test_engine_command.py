@@ -114,3 +114,17 @@ def test_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
         port = other.getsockname()[1]
         with pytest.raises(CommandError, match=f"Port {port} is in use. Choose another port"):
             call_command("sequences", "engine", "--port", f"{port}")
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "first"])
+def test_no_port(port: str) -> None:
+    """What is no port is refused with what it must be."""
+    with pytest.raises(CommandError, match=rf"--port: '{port}'; give a port from 0 to 65535"):
+        call_command("sequences", "engine", f"--port={port}")
+
+
+def test_a_binary_that_cannot_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command says what to correct."""
+    monkeypatch.setenv("DYNOXIDE", "/nowhere")
+    with pytest.raises(CommandError, match=r"DYNOXIDE is /nowhere, which cannot be run\."):
+        call_command("sequences", "engine")
