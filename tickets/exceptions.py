@@ -218,7 +218,7 @@ class CompanyNotFound(NotFound):
 
 
 class FormatRefused(TicketsError):
-    """The invoices of a company cannot have these texts: something else could have them."""
+    """The invoices of a company cannot have these texts: wrong ones, or such as something else has."""
 
 
 class CompanyExists(TicketsError):
