@@ -25,6 +25,8 @@ DASHES = re.compile(r"[\u2010\u2012-\u2015\u2212]")  # what NFKC leaves of those
 
 def folded(text: str) -> str:
     """A text as searches compare it: in any case, with any dash, in the wide and other forms that NFKC makes equal."""
+    if text.isascii():  # as most are, which have one form
+        return text.casefold()
     return DASHES.sub("-", normalize("NFKC", text).casefold())
 
 

@@ -74,7 +74,7 @@ class Negotiation(negotiation.DefaultContentNegotiation):
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         """How to read the body. Nothing reads a coded one, such as gzip."""
-        if request.headers.get("Content-Encoding", "").lower() not in ("", "identity"):
+        if request.META.get("HTTP_CONTENT_ENCODING", "").lower() not in ("", "identity"):
             raise UnsupportedMediaType("", "The body has a Content-Encoding. Send it without one.")
         return super().select_parser(request, parsers)
 
