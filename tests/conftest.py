@@ -104,7 +104,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     """Let the garbage collector leave alone what is collected, and look seldom at the rest: it took a fifth."""
     gc.disable()
     if hasattr(session.config, "workerinput") and session.config.args == session.config.getini("testpaths"):
-        _compile_a_part(session.config.workerinput)
+        _compile_a_part(session.config)
     collected = yield
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -112,12 +112,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     return collected
 
 
-def _compile_a_part(process: Mapping[str, Any]) -> None:
+def _compile_a_part(config: Any) -> None:
     """Import the tests, each process from another one on: so in a fresh clone each test is compiled only once."""
+    process, apart = config.workerinput, config.getini("norecursedirs")
     tests = sorted(path.relative_to(ROOT) for path in ROOT.glob("tests/**/test_*.py"))
     begin = len(tests) * int(process["workerid"][2:]) // process["workercount"]
     for path in tests[begin:] + tests[:begin]:
-        if not {"browser", "outside"}.intersection(path.parts):
+        if not {*apart}.intersection(path.parts):
             with suppress(Exception):  # pytest says it, when it collects the file
                 import_module(".".join(path.with_suffix("").parts))
 
