@@ -75,17 +75,21 @@ def adopt(
         raise OperationNotSupported(f"{present.alias!r} is in a switch: finish that with its former settings.")
     here = all(one.key == RESTORED for one in found)
     if here and not copied:
-        raise OperationNotSupported(
-            f"A table of {present.alias!r} was restored or copied, and its settings are the same. Run `manage.py "
-            f"sequences recover {present.alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy "
-            "for tests, add --copied to this (copied=True)."
-        )
+        raise _not_recovered(present.alias)
     adoption = _Adoption(_former(present, row.rules), present, ChangeRequest("adopt", by, reason, dry_run))
     scopes = adoption.scopes(scope, period) if adoption.counts_otherwise() else []
     taken = [adoption.take_over(each) for each in scopes]
     if not dry_run:
         adoption.open_counters(scope, period)
     return [*taken, adoption.store_rules(here=here)]
+
+
+def _not_recovered(alias: str) -> OperationNotSupported:
+    return OperationNotSupported(
+        f"A table of {alias!r} was restored or copied, and its settings are the same. Run `manage.py sequences recover "
+        f"{alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy for tests, add --copied "
+        "to this (copied=True)."
+    )
 
 
 def _former(present: Strategy, rules: Told) -> Strategy:

@@ -35,7 +35,7 @@ from ..rows.stored_counter import StoredCounter
 from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change
+from ..types import Change, Scope
 from . import gapless
 from .apply import ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
@@ -80,16 +80,21 @@ def switch(
     prepare = _followed if to == "TransactionalCounter" else _passed
     prepared = partial(apply_change, sequence, planner=prepare, counter=_switchable(strategy, counter_table))
     with strategy.rules.switching(send):
-        try:
-            scopes = list(scopes_of(strategy, scope, period))
-        except OperationNotSupported:
-            if to == "SortKeyMaximum":  # it would count below a counter that is past its items
-                raise
-            scopes = []
+        scopes = _listed(strategy, to, scope, period)
         rehearsal = replace(request, dry_run=True)
         rehearsed = [prepared(each, rehearsal) for each in scopes]  # so that nothing begins if a scope refuses it
         begun = _noted(strategy, to, request)
         return [*begun, *(rehearsed if dry_run else (prepared(each, request) for each in scopes))]
+
+
+def _listed(strategy: Strategy, to: str, scope: Scopes, period: str | None) -> list[Scope]:
+    """The scopes to look at now; none where they cannot be listed, and follow at their first numbers."""
+    try:
+        return list(scopes_of(strategy, scope, period))
+    except OperationNotSupported:
+        if to == "SortKeyMaximum":  # it would count below a counter that is past its items
+            raise
+        return []
 
 
 def finish_switch(

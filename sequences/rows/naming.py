@@ -20,14 +20,7 @@ class Naming:
         self.period = config.period
         others = tuple(start for region, start in config.starts.items() if region != config.stripe)
         maximum = min(config.maximum, 10**padded_width - 1) if padded_width else config.maximum
-        self.format = Format(
-            template="{value}" if config.format is None else config.format,
-            period=config.period,
-            start=min([config.start, *others]),
-            step=1 if others else config.step,  # the values of every Region are written and read everywhere
-            maximum=maximum,
-            where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
-        )
+        self.format = _format(config, others, maximum)
         self._also_read = tuple(
             replace(self.format, template=template, where=f"SEQUENCES[{config.alias!r}]['ALSO_READ']")
             for template in config.also_read
@@ -53,7 +46,6 @@ class Naming:
         self._has_format = config.format is not None
         self._tells_scopes = config.format is None or self.format.uses_scope or config.line is not None
         """Whether no two scopes have the same texts. Lines are compared with those of all other scopes."""
-        self._by_line = config.line is not None
         self._wall = wall
 
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
@@ -109,9 +101,20 @@ class Naming:
             self.period.check(period)
             return Dated.of(scope, period), None
         if not self.takes_dates:
-            if date is not None and not self._by_line:
+            if date is not None and not self.numbers.of_line:
                 raise ValueError(f"{alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
             return scope, None
         day = self.period.date_of(date, self._wall())
         self.format.check_day(day)
         return Dated.of(scope, self.period.name(day)), day
+
+
+def _format(config: SequenceConfig, others: tuple[int, ...], maximum: int) -> Format:
+    return Format(
+        template="{value}" if config.format is None else config.format,
+        period=config.period,
+        start=min([config.start, *others]),
+        step=1 if others else config.step,  # the values of every Region are written and read everywhere
+        maximum=maximum,
+        where=f"SEQUENCES[{config.alias!r}]['FORMAT']",
+    )

@@ -48,23 +48,34 @@ class Requests:
                 size += check_actions(also, self.assigner.own_rows.problem, self.sample)
             request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
             if more:
-                request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
-                request.count += len(request.more)
-                request.size += sum(item_size(wire) for wire, _ in request.more)
-            wires = [one for one, _ in request.items]
-            if any(map(has_blanks, wires)):
-                request.has_blanks = True
-                for one in wires:
-                    filled(one, 0, self.sample)  # a template that does not fit the sequence is refused at once
+                self._add(request, more)
+            self._look_for_blanks(request)
             if token is not None:
-                request.token = token
-                all_items = {"#items": {"L": [{"S": self.digest(one)} for one in wires]}} if more else wire
-                request.digest = self.digest(all_items)
+                request.token, request.digest = token, self._digest(request)
             if more or also:
                 self._check_size(request)
         except InvalidItem as error:
             raise InvalidItem(f"{error} The item is one of {self.assigner.alias!r}.") from error
         return request
+
+    def _add(self, request: PutRequest, more: Sequence[Mapping[str, Any]]) -> None:
+        """Let more items be stored with the first one."""
+        request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
+        request.count += len(request.more)
+        request.size += sum(item_size(wire) for wire, _ in request.more)
+
+    def _look_for_blanks(self, request: PutRequest) -> None:
+        """Note whether items tell their values. A template that does not fit the sequence is refused at once."""
+        wires = [wire for wire, _ in request.items]
+        request.has_blanks = any(map(has_blanks, wires))
+        if request.has_blanks:
+            for wire in wires:
+                filled(wire, 0, self.sample)
+
+    def _digest(self, request: PutRequest) -> str:
+        """What a repeat of all its items must have alike."""
+        digests = [self.digest(wire) for wire, _ in request.items]
+        return self.digest({"#items": {"L": [{"S": one} for one in digests]}}) if request.more else digests[0]
 
     def _check_size(self, request: PutRequest) -> None:
         most = self.assigner.most_actions - request.actions + len(request.also)

@@ -25,7 +25,7 @@ from ..rows.lives import TableLives
 from ..rows.lru import LRU
 from ..rows.naming import Naming
 from ..rows.options import Option, boolean, checked_options, is_name, is_names, one_of, positive, whole
-from ..rows.places import OwnRows, item_layout, places_of, sort_key_of
+from ..rows.places import OwnRows, Places, item_layout, places_of, sort_key_of
 from ..rows.rules import rules_of
 from ..rows.rules_row import RulesRow
 from ..rows.stored_counter import StoredCounter
@@ -140,17 +140,10 @@ class Strategy(Assigner):
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)
         self.switch_note = SwitchNote(self.history, self.timing.clock)
-        beside = places.items if places.items.partition_type == "S" else places.markers
-        numbering = () if config.stripe else places.numbering
-        present = rules_of(type(self), config, self.option, places, self.layout)
-        rules = RulesRow(self.alias, beside, self.history, numbering, present, self.timing.clock)
-        self.rules: RulesRow = parent.rules if parent else rules
-        needs = self.needs_transactions
-        lives = TableLives(places.written, self.forget, config, self.rules, needs_transactions=needs)
-        self.lives: TableLives = parent.lives if parent else lives
+        self.rules: RulesRow = parent.rules if parent else _rules_row(self, places)
+        self.lives: TableLives = parent.lives if parent else _lives(self, places)
         joins = self.writes_together and self.option["group"]
-        line = HostQueue(config.counted_as, places.markers, clock=self.timing.clock, wall=self.wall)
-        self.item_writer = ItemWriter(self, self.markers, line if joins else None)
+        self.item_writer = ItemWriter(self, self.markers, _host_queue(self) if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
         self.scopes = Scopes(self)
         self.spent: Spent = parent.spent if parent else Spent()
@@ -188,6 +181,24 @@ class Strategy(Assigner):
 
     def stop(self) -> None:
         """End what runs on its own: this process makes a new strategy. Never waits, as a forked child calls it too."""
+
+
+def _rules_row(strategy: Strategy, places: Places) -> RulesRow:
+    config, items = strategy.config, places.items
+    beside = items if items.partition_type == "S" else places.markers
+    numbering = () if config.stripe else places.numbering
+    present = rules_of(type(strategy), config, strategy.option, places, strategy.layout)
+    return RulesRow(strategy.alias, beside, strategy.history, numbering, present, strategy.timing.clock)
+
+
+def _lives(strategy: Strategy, places: Places) -> TableLives:
+    needs = strategy.needs_transactions
+    return TableLives(places.written, strategy.forget, strategy.config, strategy.rules, needs_transactions=needs)
+
+
+def _host_queue(strategy: Strategy) -> HostQueue:
+    name, clock = strategy.config.counted_as, strategy.timing.clock
+    return HostQueue(name, strategy.markers.schema, clock=clock, wall=strategy.wall)
 
 
 def _check_region(strategy: Strategy) -> None:
