@@ -66,6 +66,8 @@ SETTINGS: Mapping[str, Any] = {
     "SEQUENCES_CLIENTS": {"default": {"LEAN": django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]}},
     # Tests ask for heavy things at once. Those about that limit set their own.
     "HEAVY_AT_ONCE": None,
+    # Tests send more requests than people. Those about throttles set their own.
+    "THROTTLES": {},
     # The list of static files is read once, instead of for every browser.
     "WHITENOISE_AUTOREFRESH": True,
 }
@@ -142,13 +144,14 @@ def _for_all_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _unthrottled(settings: Settings) -> None:
-    """Tests send more requests than people. Those about throttles set their own.
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """The settings, for changes that end with the test.
 
-    The first change of a test's settings is taken back last, so that no other change stays, in whatever order they end.
+    The first change is taken back last. So no other one stays, in whatever order they end.
     """
-    settings.THROTTLES = {}
+    settings.THROTTLES = SETTINGS["THROTTLES"]
+    return settings
 
 
 def _keep_to_a_folder(patch: pytest.MonkeyPatch, folder: str) -> None:

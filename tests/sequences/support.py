@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import multiprocessing
 import os
 import tempfile
@@ -38,7 +37,9 @@ from project.proof.faults.elsewhere import patient
 from sequences import dynamodb
 from sequences.commit.host_lock import HostLock, hold_host_lock
 from sequences.commit.retries import Deadline, Timing, new_token
-from sequences.dynamodb import expressions
+from sequences.dynamodb import client, expressions
+from sequences.dynamodb.configuration import DEFAULT_CLIENT
+from sequences.dynamodb.making import Send
 from sequences.exceptions import TableMissing
 from sequences.ops.audit import results
 from sequences.ops.tables import create_tables
@@ -218,19 +219,29 @@ class Wire:
         """Send another ClientRequestToken with each transaction, as if the engine's ten minutes were over."""
         self._forgetful = True
 
-    def provides(self, params: Mapping[str, Any], **_: object) -> Mapping[str, Any]:
-        return {**params, "ClientRequestToken": new_token()} if self._forgetful else params
+    def through(self, send: Send) -> Send:
+        """Send requests, and note them."""
 
-    def sends(self, request: Any, event_name: str, **_: object) -> None:
-        operation = event_name.rsplit(".", 1)[1]
-        self._do(self._before, operation)
-        with self._lock:
-            self.sent.append(Sent(operation, json.loads(request.body)))
+        def noted(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+            name = operation.title().replace("_", "")
+            self._do(self._before, name)
+            if self._forgetful and name == "TransactWriteItems":
+                request = {**request, "ClientRequestToken": new_token()}
+            with self._lock:
+                self.sent.append(Sent(name, request))
+            try:
+                answer = send(operation, request)
+            except botocore.exceptions.ClientError as refusal:
+                self._receive(name, refusal.response)
+                raise
+            self._receive(name, answer)
+            return answer
 
-    def receives(self, parsed_response: Mapping[str, Any] | None, event_name: str, **_: object) -> None:
-        operation = event_name.rsplit(".", 1)[1]
+        return noted
+
+    def _receive(self, operation: str, answer: Mapping[str, Any]) -> None:
         with self._lock:
-            self.units += dynamodb.used_units(parsed_response or {})
+            self.units += dynamodb.used_units(answer)
             lost = self._lose.get(operation, 0)
             self._lose[operation] = lost - 1
         self._do(self._after, operation)
@@ -253,16 +264,22 @@ def look_at_the_tables() -> None:
 
 @contextmanager
 def tapped() -> Iterator[Wire]:
-    """Note the requests of this process's client."""
-    wire = Wire()
+    """Note the requests of this process's client, but for those that it sends once."""
     look_at_the_tables()
-    handlers: dict[str, Callable[..., Any]] = {
-        "provide-client-params.dynamodb.TransactWriteItems": wire.provides,
-        "before-send.dynamodb": wire.sends,
-        "response-received.dynamodb": wire.receives,
-    }
-    with handled(handlers):
+    with tapped_unasked() as wire:
         yield wire
+
+
+@contextmanager
+def tapped_unasked() -> Iterator[Wire]:
+    """Note the requests of this process's client, without looking anything up first."""
+    wire, making = Wire(), client._client(DEFAULT_CLIENT)._making
+    before = client._client(DEFAULT_CLIENT).get()
+    dynamodb.wrap_sending(wire.through)
+    try:
+        yield wire
+    finally:
+        making.made = before
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -37,7 +36,7 @@ from sequences.strategies import Strategy, TransactionalCounter
 from sequences.testing.embedded import Engine
 from sequences.testing.tables import tables_of_later_settings
 from tests.kept_tables import emptied_tables
-from tests.sequences.support import Clock, Wire, handled, written
+from tests.sequences.support import Clock, handled, tapped_unasked, written
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -220,14 +219,6 @@ def _keys(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: told for key, told in entry.items() if key not in ("STRATEGY", "OPTIONS")}
 
 
-@contextmanager
-def watched() -> Iterator[Wire]:
-    """The requests of this process from now on, until its settings change."""
-    wire = Wire()
-    with handled({"before-send.dynamodb": wire.sends}):
-        yield wire
-
-
 class TestWhatWasSeen:
     def test_blocks_that_become_gapless(self, become: Become) -> None:
         """The unused values of blocks are explained by the line of the command, and no later one is."""
@@ -257,7 +248,7 @@ class TestWhatWasSeen:
         first = get_next_value("orders")
         become(ATOMIC, {"counter_table": "more_counters"})
         numbers: list[int] = []
-        with watched() as wire:
+        with tapped_unasked() as wire:
             wire.before("TransactWriteItems", lambda: numbers.append(reserving(old).next_value(None)))
             adopt("orders", **WHO)
         assert [first, *numbers, get_next_value("orders")] == [1, 2, 3]
@@ -387,7 +378,7 @@ class TestTheRow:
     def test_what_it_costs(self, become: Become) -> None:
         """The first process asks once and stores two rows; another one asks once; no later write asks."""
         become(ATOMIC)
-        with watched() as wire:
+        with tapped_unasked() as wire:
             get_next_value("orders")
             assert [wire.operations.count(one) for one in ("BatchGetItem", "PutItem")] == [1, 2]
             get_next_value("orders")
@@ -491,7 +482,7 @@ class TestTheRow:
         entries = settings.SEQUENCES["orders"], entry_of(TRANSACTIONAL)
         first, second = (made_of("orders", entry) for entry in entries)
 
-        with watched() as wire:
+        with tapped_unasked() as wire:
             wire.before("PutItem", lambda: first.lives.bind(dynamodb.call))
             with pytest.raises(RulesChanged):
                 second.lives.bind(dynamodb.call)

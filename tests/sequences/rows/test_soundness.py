@@ -38,7 +38,17 @@ from sequences.rows.soundness import RISKS, Soundness, Verdict, judge
 from sequences.start import require_sound
 from sequences.testing import moto_engine
 from sequences.types import SequenceConfig
-from tests.sequences.support import SEQUENCES, Processes, Sent, Wire, handled, names_that, stored, tapped
+from tests.sequences.support import (
+    SEQUENCES,
+    Processes,
+    Sent,
+    Wire,
+    handled,
+    names_that,
+    stored,
+    tapped,
+    tapped_unasked,
+)
 
 GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND, Verdict.UNKNOWN
 ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/t"
@@ -67,14 +77,6 @@ def described_as(about: Mapping[str, Any]) -> Iterator[None]:
     with handled({"after-call.dynamodb.DescribeTable": add}):
         yield
     strategies.reset()
-
-
-@contextmanager
-def tapped_unasked() -> Iterator[Wire]:
-    """Note the requests from now on, without looking anything up first."""
-    wire = Wire()
-    with handled({"before-send.dynamodb": wire.sends}):
-        yield wire
 
 
 class TestCopies:
