@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -144,41 +144,39 @@ async def aput_next(
 
 async def aput_next_many(
     sequence: str,
-    items: Sequence[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]],
     *,
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
     date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Await `put_next_many`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
+    return await _put(PutCall(sequence, [*items], scope, idempotency_tokens, date), PutCall.allocations)
 
 
 async def aput_next_each(
     sequence: str,
-    items: Sequence[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]],
     *,
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
     date: datetime.date | None = None,
 ) -> list[Allocation | SequenceError]:
     """Await `put_next_each`. Each item of a cancelled call is there whole or not at all."""
-    return await _put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.answers)
+    return await _put(PutCall(sequence, [*items], scope, idempotency_tokens, date), PutCall.answers)
 
 
 async def aput_next_together(
     sequence: str,
-    items: Sequence[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]],
     *,
     scope: str | None = None,
     idempotency_token: str | None = None,
     date: datetime.date | None = None,
 ) -> list[Allocation]:
     """Await `put_next_together`. The items of a cancelled call are all there, or none is."""
-    if not items:
-        return []
-    call = PutCall(sequence, items, scope, [idempotency_token], date, together=True)
-    return await _put(call, PutCall.allocations)
+    call = PutCall(sequence, [*items], scope, [idempotency_token], date, together=True)
+    return await _put(call, PutCall.allocations) if call.items else []
 
 
 async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:

@@ -45,6 +45,7 @@ class Subcommand:
     one_period: bool = False
     notes: Callable[[Options], Sequence[str]] = lambda options: ()
     """What is said before the change is made."""
+    nothing: str = "No scope has to change."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What every change has, and what this one has."""
@@ -73,7 +74,7 @@ class Subcommand:
                 line = ("would be: " if options["dry_run"] or check else "") + told(change)
                 command.stdout.write(f"{line}; {_following(change)}" if check else line)
             if not made:
-                command.stdout.write("No scope has to change.")
+                command.stdout.write(self.nothing)
         behind = sum(change.before != change.after for change in made)
         if check and behind:
             raise CommandError(f"Scopes that are not past their numbers: {behind}. Run this without --check.")
@@ -202,6 +203,11 @@ def _switch(options: Options, scope: Scopes) -> list[Change]:
     return changes.switch(options["alias"], to=options["to"], **given)
 
 
+def _staying(options: Options) -> list[str]:
+    stays = type(strategies[options["alias"]]).__name__
+    return [f"{stays} stays, as the settings here name it. The other strategy ends."] if options["finish"] else []
+
+
 def _changed(options: Options) -> list[str]:
     return [str(one) for one in changes.changed_settings(options["alias"])] or ["Nothing has changed."]
 
@@ -247,7 +253,14 @@ CHANGES: Mapping[str, Subcommand] = {
     ),
     "freeze": Subcommand("refuse every write, until `thaw`", _by(changes.freeze), all_scopes=True),
     "thaw": Subcommand("let what is frozen go on", _by(changes.thaw), all_scopes=True),
-    "close": Subcommand("refuse every number in a period", _close, {"--at": AT}, every_scope=True, one_period=True),
+    "close": Subcommand(
+        "refuse every number in a period",
+        _close,
+        {"--at": AT},
+        every_scope=True,
+        one_period=True,
+        nothing="No open scope has numbers in this period. Scopes that begin later are closed, too.",
+    ),
     "reopen": Subcommand(
         "let numbers be given in a closed period, until it is closed again",
         _by(changes.reopen),
@@ -263,6 +276,7 @@ CHANGES: Mapping[str, Subcommand] = {
             "--finish": {"action": "store_true", "help": "end: no process of the old strategy is left"},
         },
         every_scope=True,
+        notes=_staying,
     ),
     "adopt": Subcommand(
         "go on by the present settings where rows are written by others",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..actions import Action
@@ -170,7 +170,7 @@ def put_next(
 
 def put_next_many(
     sequence: str,
-    items: Sequence[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]],
     *,
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
@@ -182,12 +182,12 @@ def put_next_many(
     with a counter) and 4 MB each. The values of one transaction follow each other without a gap.
     Raises what `put_next` raises, for the first item that was refused. Others may be stored: give tokens to repeat it.
     """
-    return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.allocations)
+    return put(PutCall(sequence, [*items], scope, idempotency_tokens, date), PutCall.allocations)
 
 
 def put_next_each(
     sequence: str,
-    items: Sequence[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]],
     *,
     scope: str | None = None,
     idempotency_tokens: Sequence[str | None] | None = None,
@@ -198,12 +198,12 @@ def put_next_each(
     After a write gave up on a request, the items after it have this error, too: nothing of them is stored.
     Raises what `put_next` raises about its arguments; then no item is stored.
     """
-    return put(PutCall(sequence, items, scope, idempotency_tokens, date), PutCall.answers)
+    return put(PutCall(sequence, [*items], scope, idempotency_tokens, date), PutCall.answers)
 
 
 def put_next_together(
     sequence: str,
-    items: Sequence[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]],
     *,
     scope: str | None = None,
     idempotency_token: str | None = None,
@@ -218,6 +218,5 @@ def put_next_together(
     Raises what `put_next` raises, and InvalidItem if there are too many items for one transaction. Nothing is stored
     then, but after SequenceUnavailable with `outcome_unknown`.
     """
-    if not items:
-        return []
-    return put(PutCall(sequence, items, scope, [idempotency_token], date, together=True), PutCall.allocations)
+    call = PutCall(sequence, [*items], scope, [idempotency_token], date, together=True)
+    return put(call, PutCall.allocations) if call.items else []

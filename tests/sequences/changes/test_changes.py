@@ -1393,11 +1393,13 @@ class TestCommand:
         written(*shlex.split(named), "--by", "ana", "--reason", "as it says")
         assert put_next("sort-key", {}, scope=place).value > 1
 
-    def test_switch(self, scope: str) -> None:
-        """A switch begins and ends by the command."""
+    def test_switch(self, scope: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """A switch begins and ends by the command, which names the strategy that stays."""
         who = ("--scope", scope, "--by", "ana", "--reason", "a test")
         assert "switch" in written("switch", "sort-key", "--to", "TransactionalCounter", *who)
         assert "switch" in written("switch", "sort-key", "--finish", *who)
+        said = "SortKeyMaximum stays, as the settings here name it. The other strategy ends.\n"
+        assert capsys.readouterr().err == said
 
     def test_a_recovery_that_fails_midway(self, tables: str, install: Callable[..., Strategy]) -> None:
         """The command says how to repeat it, and the repeat leaves what is done."""

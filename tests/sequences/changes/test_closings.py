@@ -424,8 +424,14 @@ class TestShown:
         signed = ("--by", "ana", "--reason", "the year is over")
         told = written("sequences", "close", "invoices", "--period", "2025", *signed)
         assert told.startswith("invoices A 2025: close at 1, by ana at ")
-        for command, period in (("close", "2025"), ("close", "2024"), ("reopen", "2024")):
-            assert written("sequences", command, "invoices", "--period", period, *signed) == "No scope has to change.\n"
+        closed = "No open scope has numbers in this period. Scopes that begin later are closed, too.\n"
+        opened = "No scope has to change.\n"
+        for command, period, words in (
+            ("close", "2025", closed),
+            ("close", "2024", closed),
+            ("reopen", "2024", opened),
+        ):
+            assert written("sequences", command, "invoices", "--period", period, *signed) == words
         assert "closed by ana since" in written("sequences", "show", "invoices", "--period", "2025", "--format", "json")
         with pytest.raises(CommandError, match="leave --scope out"):
             call_command("sequences", "close", "invoices", "--period", "2025", "--scope", "A", *signed)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from sequences import get_last_value, put_next, put_next_each, put_next_together
+import sequences
+from sequences import get_last_value, put_next, put_next_each, put_next_many, put_next_together
 from sequences.exceptions import (
     IdempotencyMismatch,
     InvalidItem,
@@ -156,3 +159,19 @@ def test_after_one_that_gave_up(scope: str, install: Any, clock: Clock, wire: Wi
     answers = put_next_each("sort-key", [{}] * 250, scope=scope)
     assert {type(answer) for answer in answers} == {SequenceUnavailable}
     assert len(stored(strategy.alias, scope)) in (1, 101)
+
+
+@pytest.mark.parametrize("function", [put_next_many, put_next_each, put_next_together])
+@pytest.mark.parametrize("awaited", [False, True])
+def test_items_that_are_made_one_by_one(function: Callable[..., Any], awaited: bool, scope: str) -> None:
+    """Items may come from a generator, also from one that makes none."""
+
+    def puts(count: int) -> Any:
+        items = ({"n": n} for n in range(count))
+        if awaited:
+            return asyncio.run(getattr(sequences, f"a{function.__name__}")("sort-key", items, scope=scope))
+        return function("sort-key", items, scope=scope)
+
+    assert puts(0) == []
+    assert [put.value for put in puts(3)] == [1, 2, 3]
+    assert [item["n"] for item in stored("sort-key", scope).values()] == [0, 1, 2]
