@@ -592,7 +592,7 @@ class TestDeadlines:
         self, scope: str, install: Callable[..., Strategy], wire: Wire, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A caller gives up while the engine hangs, and is told that nothing is stored if no thread has begun."""
-        install("sort-key", deadline=0.2)
+        install("sort-key", deadline=1.0)  # enough for one that does not hang
 
         async def callers() -> list[Any]:
             with Held(wire, "PutItem") as request:
