@@ -10,7 +10,7 @@ from django.db.backends.base.creation import TEST_DATABASE_PREFIX
 from django.db.migrations.operations.base import Operation
 
 from .changes import seed
-from .ops.columns import numbers_of_sql
+from .changes.columns import numbers_of_sql
 
 __all__ = ["SeedSequence"]
 

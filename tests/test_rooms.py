@@ -208,6 +208,14 @@ def test_the_core_does_without_the_part_for_rest() -> None:
     assert [module.path for module in of("sequences") if module.reaches("sequences.rest")] == []
 
 
+def test_nothing_below_needs_what_operators_run() -> None:
+    """Of `sequences`, only pages, commands, the test kit, and what runs at a start import `sequences.ops`."""
+    above = ("sequences/admin/", "sequences/management/", "sequences/testing/")
+    below = {module.path for module in of("sequences") if not module.path.startswith(above)}
+    needing = {module.path for module in of("sequences") if module.reaches("sequences.ops")}
+    assert needing & below == {"sequences/apps.py", "sequences/start.py"}
+
+
 def public() -> set[str]:
     """The modules from which an application may import."""
     return set(public_modules())

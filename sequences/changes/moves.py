@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, SINCE
 from ..exceptions import DateRefused, InvalidChange, OperationNotSupported, SequenceError
-from ..ops.columns import highest_numbers
 from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.layout import SIGNATURE
@@ -21,6 +20,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, Scope, parted
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole, counted_in, scopes_of
+from .columns import highest_numbers
 from .voids import void_rows
 
 ROWS_A_PAGE = 1000

@@ -24,8 +24,8 @@ from pytest_django import Settings
 from project.paths import ROOT
 from sequences import get_last_value, operations
 from sequences.changes import history
+from sequences.changes.columns import numbers_of_sql
 from sequences.operations import SeedSequence
-from sequences.ops.columns import numbers_of_sql
 from sequences.testing.embedded import Engine
 from tests.sequences.test_model_pages import migration
 from tests.sequences.test_seeds import apply

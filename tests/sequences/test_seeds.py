@@ -20,9 +20,9 @@ from pytest_django import Settings
 
 from sequences import changes, get_last_value, put_next
 from sequences.changes import advance, history
+from sequences.changes.columns import highest_numbers
 from sequences.exceptions import InvalidChange
 from sequences.operations import SeedSequence
-from sequences.ops.columns import highest_numbers
 from tests.sequences.support import written
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "earlier numbers"}

@@ -11,8 +11,8 @@ import pytest
 from django.db import DatabaseError, connection
 from django.db.utils import ProgrammingError
 
+from sequences.changes.columns import _is_without_table, _whole, highest_numbers, numbers_of_sql
 from sequences.ops.audit import columns as audited_columns
-from sequences.ops.columns import _is_without_table, _whole, highest_numbers, numbers_of_sql
 
 
 @pytest.mark.django_db
