@@ -36,11 +36,11 @@ from project.paths import ROOT
 from project.proof.faults.control import Proxy, proxy_before
 from sequences.registry import strategies
 from sequences.strategies import Strategy
-from sequences.testing import engine_at, sequence_tables
+from sequences.testing import engine_at
 from sequences.testing.embedded import FALLBACK_WARNING, Engine
 from sequences.testing.tables import tables_of_later_settings
 from tests.fewer import COVER, fewer
-from tests.kept_tables import KeptTables
+from tests.kept_tables import emptied_tables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
 pytest_plugins = ["sequences.testing.plugin"]
@@ -222,19 +222,11 @@ def table_prefix(settings: Settings) -> str:
     return prefix
 
 
-@pytest.fixture(scope="session")
-def _kept(engine: Engine) -> KeptTables:
-    return KeptTables(engine.endpoint, django_settings.SEQUENCES)
-
-
 @pytest.fixture
-def tables(endpoint: str, _kept: KeptTables, settings: Settings) -> Iterator[str]:
+def tables(endpoint: str, settings: Settings) -> Iterator[str]:
     """Empty tables on the engine, for this test alone. The value is their prefix."""
-    settings.TABLE_PREFIX = _kept.prefix
-    kept = _kept.sequences == settings.SEQUENCES
-    with tables_of_later_settings() if kept else sequence_tables():
-        yield _kept.prefix
-    _kept.empty()
+    with emptied_tables(settings.SEQUENCES, endpoint) as prefix, tables_of_later_settings():
+        yield prefix
 
 
 @pytest.fixture(scope="module")
