@@ -11,7 +11,7 @@ from .strategies import Strategy
 
 __all__ = ["require_sound", "table_identities"]
 
-PATIENCE_SECONDS = 2.0  # for all tables of a client
+PATIENCE_SECONDS = 2.0  # for one sequence; after one that takes longer, no other of its client is asked
 
 
 def require_sound() -> None:
@@ -38,8 +38,8 @@ def table_identities() -> dict[str, str]:
     It is empty for a table that is missing. A table that cannot be described is left out, as is a global one, whose
     copies have ARNs of their own. Cost: a request for each table that this process has not asked about.
     """
-    schemas = {schema: deadline for strategy, deadline in _usable() for schema in schemas_of(strategy)}
-    found = {schema.table: _identity(schema, deadline) for schema, deadline in schemas.items()}
+    asked = ((schema, deadline) for strategy, deadline in _usable() for schema in schemas_of(strategy))
+    found = {schema.table: _identity(schema, deadline) for schema, deadline in asked}
     prefix = dynamodb.table_name("")
     return {table.removeprefix(prefix): told for table, told in found.items() if told is not None}
 
@@ -56,8 +56,10 @@ def _identity(schema: KeySchema, deadline: Deadline) -> str | None:
 
 
 def _usable() -> Iterator[tuple[Strategy, Deadline]]:
-    """Each sequence whose settings are right, with the deadline that the sequences of its client share."""
+    """Each sequence whose settings are right, with its deadline, which has passed where the client's engine hangs."""
     deadlines: dict[str, Deadline] = {}
     for strategy in usable():
         client = strategy.config.client
-        yield strategy, deadlines.setdefault(client, Deadline(seconds=PATIENCE_SECONDS, client=client))
+        if client not in deadlines or not deadlines[client].over:
+            deadlines[client] = Deadline(seconds=PATIENCE_SECONDS, client=client)
+        yield strategy, deadlines[client]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +11,11 @@ import pytest
 from pytest_django import Settings
 
 import sequences
-from sequences import dynamodb
+from sequences import dynamodb, start
+from sequences.commit.retries import Deadline
 from sequences.exceptions import AccessRefused, TableMissing
 from sequences.start import require_sound, table_identities
+from tests.sequences.support import Clock
 
 
 @pytest.mark.parametrize("setting", [["a"], {"a": {"STRATEGY": "nothing"}}, {"a": {"UNKNOWN": 1}}], ids=repr)
@@ -42,6 +46,30 @@ def test_what_tells_tables_apart(settings: Settings, monkeypatch: pytest.MonkeyP
         "closed": None,
     }
     assert told["sequences"] == "arn of mine_sequences"  # the counters
+
+
+@pytest.mark.parametrize(("seconds", "asks_all"), [(0.9, True), (2.5, False)])
+def test_a_slow_engine(seconds: float, asks_all: bool, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as the engine answers, every table is asked about. When it hangs, its other tables are not waited for."""
+    clock, asked = Clock(), list[str]()
+
+    def life_of(table: str, *, send: Callable[..., object], **_: object) -> SimpleNamespace:
+        send("describe_table", {})
+        return SimpleNamespace(identity=table, table_id=table)
+
+    def call(operation: str, request: Mapping[str, Any], **_: object) -> dict[str, Any]:
+        asked.append(operation)
+        clock.sleep(seconds)
+        return {}
+
+    monkeypatch.setattr(dynamodb, "life_of", life_of)
+    monkeypatch.setattr(dynamodb, "call", call)
+    monkeypatch.setattr(start, "Deadline", partial(Deadline, timing=clock.timing()))
+    one = {"STRATEGY": "sequences.strategies.SortKeyMaximum"}
+    settings.SEQUENCES = {name: {**one, "TABLE": name} for name in ("first", "second", "third")}
+    found = table_identities()
+    assert len(asked) == (6 if asks_all else 1)  # of each sequence its own table and the history
+    assert ({"first", "second", "third"} <= {*found}) == asks_all
 
 
 @pytest.mark.parametrize("name", sequences.__all__)
