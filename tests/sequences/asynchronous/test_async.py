@@ -677,7 +677,7 @@ class TestDeadlines:
         self, scope: str, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of a group that loses every race, the caller whose deadline passes gives up, and the others go on."""
-        strategy = install("sort-key", deadline=0.3)
+        strategy = install("sort-key", deadline=1.0)
         mark_listed("sort-key", scope)
         lost = WriteCancelled("Somebody was faster.", (CancellationReason("TransactionConflict"),))
         clear, send = threading.Event(), Deadline.send
