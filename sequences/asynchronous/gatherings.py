@@ -135,6 +135,10 @@ class Gatherings:
         """Begin without callers and threads: a forked child has none of its parent's."""
         self._lock = threading.Lock()  # never held while anybody waits for something else
         self._by_key: dict[_Key, Gathering] = {}
+        self._begin_threads()
+
+    def _begin_threads(self) -> None:
+        self._lacked_one = False
         self._has_threads = threading.Event()
         self._threads = ThreadPoolExecutor(
             MOST_THREADS, thread_name_prefix="sequences", initializer=self._has_threads.set
@@ -172,6 +176,7 @@ class Gatherings:
         try:
             self._threads.submit(_do, waiting)
         except RuntimeError:  # it may be in the queue all the same, where a thread that is busy now finds it
+            self._lacked_one = True
             if not self._has_threads.is_set() or not threading.main_thread().is_alive():  # or the interpreter ends
                 _do(waiting)
 
@@ -205,6 +210,8 @@ class Gatherings:
                 gathering.threads -= 1
                 if not gathering.threads:
                     del self._by_key[gathering.key]
+                if self._lacked_one and not self._by_key:  # Python 3.11 counts the busy threads as idle ones then
+                    self._begin_threads()
                 return
         self._hand_over(partial(self._serve_group, gathering))
 

@@ -655,15 +655,18 @@ class TestDeadlines:
         assert gatherings._by_key == {}
 
     def test_without_another_thread(self, scope: str, monkeypatch: pytest.MonkeyPatch, wire: Wire) -> None:
-        """If no more threads can be started, a caller is served by the thread that is there when it has ended."""
+        """If no more threads can be started, a caller is served by the thread that is there when it has ended.
+
+        When threads can be started again, a slow scope leaves threads to the others as before.
+        """
         gatherings.reset()
         asyncio.run(aput_next("sort-key", {}, scope=scope))
 
-        async def callers() -> list[int]:
+        async def callers(patch: pytest.MonkeyPatch) -> list[int]:
             with Held(wire, "PutItem") as request:
                 first = put(scope)
                 await request.reached()
-                monkeypatch.setattr(threading.Thread, "start", full)
+                patch.setattr(threading.Thread, "start", full)
                 second = put(f"{scope}-other")
                 await asyncio.sleep(0)
             return [await first, await second]
@@ -671,7 +674,16 @@ class TestDeadlines:
         def full(*_: object) -> None:
             raise RuntimeError("can't start new thread")
 
-        assert asyncio.run(asyncio.wait_for(callers(), 20)) == [2, 1]
+        async def apart() -> list[int]:
+            with Held(wire, "PutItem") as request:
+                first = put(scope)
+                await request.reached()
+                beside = await asyncio.wait_for(put(f"{scope}-beside"), 20)
+            return [await first, beside]
+
+        with monkeypatch.context() as patch:
+            assert asyncio.run(asyncio.wait_for(callers(patch), 20)) == [2, 1]
+        assert asyncio.run(apart()) == [3, 1]
 
     def test_each_its_own(
         self, scope: str, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch
