@@ -274,7 +274,6 @@ class TestReading:
         entry = {"STRATEGY": f"{PATH}.atomic.AtomicCounter"}
         settings.SEQUENCES_CLIENTS = {"gone": {"ENDPOINT": "http://127.0.0.1:9"}}
         settings.SEQUENCES = {"gone": {**entry, "CLIENT": "gone"}, "here": entry}
-        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 0.1)
         asked: list[str] = []
 
         class Noted(Deadline):
