@@ -52,7 +52,7 @@ def watching(server: Any) -> Callable[[], None]:
 
 def values_of(server: Any) -> tuple[float, ...]:
     """The values of GAUGES. Other threads go on meanwhile, so that they may belong to two moments."""
-    dispatcher, now = server.task_dispatcher, time.time()
+    dispatcher, now = server.task_dispatcher, time.monotonic()
     connections = [each for each in list(server.active_channels.values()) if not each.paused]  # others have an answer
     firsts = [next(iter(connection.requests), None) for connection in connections]
     oldest = min((first.arrived for first in firsts if first and first.arrived), default=now)

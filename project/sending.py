@@ -124,7 +124,7 @@ class SendingConnection(HTTPChannel):  # type: ignore[misc]
     def write_soon(self, data: Any) -> int:
         """Take a part of an answer. If all before it is sent, only now the client has something to read."""
         if not self.total_outbufs_len:
-            self.last_activity = self._since = time.time()
+            self.last_activity, self._since = time.time(), time.monotonic()
             self._sent = 0
         if self.first:
             data, self.first = self.first + data, b""

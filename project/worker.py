@@ -78,7 +78,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
 
     def __init__(self, adj: Any) -> None:
         super().__init__(adj)
-        self.deadline = time.time() + READ_SECONDS
+        self.deadline = time.monotonic() + READ_SECONDS
         self.arrived = 0.0  # when it was whole
 
     def received(self, data: bytes) -> int:
@@ -92,7 +92,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             self.error, self.body_rcv, self.expect_continue = None, None, False
             self.headers["CONTENT_LENGTH"] = str(max(self.content_length, self.adj.max_request_body_size))
         if self.completed:
-            self.arrived = time.time()
+            self.arrived = time.monotonic()
         if too_large or health.STOPPING.is_set():
             self.headers["CONNECTION"] = "close"
         return taken
@@ -137,7 +137,7 @@ class Connection(SendingConnection):
         if self.total_outbufs_len:
             self.close_when_flushed = True
         elif self.connected:
-            self._drops_until = time.time() + CLOSE_SECONDS
+            self._drops_until = time.monotonic() + CLOSE_SECONDS
             self._shut_down()
 
     def received(self, data: bytes) -> bool:
@@ -215,7 +215,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
         self._server.task_dispatcher.serve_own()
         connections = list(self._server.active_channels.values())
         for connection in connections:
-            connection.look(time.time())
+            connection.look(time.monotonic())
         shed(connections, MOST_CONNECTIONS)
 
     def _take_waiting(self) -> None:

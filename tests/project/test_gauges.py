@@ -15,7 +15,7 @@ from project.paths import ROOT
 
 def server(*ages: float | None) -> Any:
     """waitress's server with 16 threads, of which 3 work, and connections with requests of these ages."""
-    now = time.time()
+    now = time.monotonic()
     connections = [
         SimpleNamespace(
             paused=False,
@@ -51,10 +51,10 @@ from project import gauges
 
 settings.configure(METRICS_TOKEN="x")
 dispatcher = New(threads=[1], active_count=1, queue=[])
-gauges.time = New(monotonic=lambda: 1000, time=lambda: 0)
+gauges.time = New(monotonic=lambda: 1000)
 look = gauges.watching(New(task_dispatcher=dispatcher, active_channels={}))
 for second in (0.5, 1, 1.5, 2):
-    gauges.time = New(monotonic=lambda: 1000 + second, time=lambda: 0)
+    gauges.time = New(monotonic=lambda: 1000 + second)
     look()
     dispatcher.active_count = int(second < 1)
     print(REGISTRY.get_sample_value("tickets_busy_threads"))

@@ -359,7 +359,7 @@ class TestConnections:
         connection.last_activity, send = 0.0, connection.send
 
         def looked_at(data: bytes, do_close: bool) -> int:
-            connection.look(time.time())
+            connection.look(time.monotonic())
             sent: int = send(data, do_close)
             return sent
 
@@ -463,9 +463,9 @@ class TestRequests:
 
     @pytest.fixture
     def request_(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        """A request that begins to arrive when the clock shows 100."""
+        """A request that begins to arrive when the clock that never jumps shows 100."""
         monkeypatch.setattr(health, "STOPPING", threading.Event())
-        monkeypatch.setattr("project.worker.time", SimpleNamespace(time=lambda: 100.0))
+        monkeypatch.setattr("project.worker.time", SimpleNamespace(monotonic=lambda: 100.0))
         return Request(Adjustments(max_request_body_size=10))
 
     def test_it_is_whole_with_its_body(self, request_: Any) -> None:
@@ -539,7 +539,7 @@ class Line:
     """A connection without a socket, and what becomes of it. The clock shows 100."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("project.worker.time", SimpleNamespace(time=lambda: 100.0))
+        monkeypatch.setattr("project.worker.time", SimpleNamespace(monotonic=lambda: 100.0))
         self.done: list[Any] = []
         monkeypatch.setattr(SendingConnection, "handle_write", lambda _: self.done.append("written"))
         monkeypatch.setattr(SendingConnection, "received", lambda _, data: self._take(data))
