@@ -11,6 +11,7 @@ from django.core.checks import CheckMessage, Error
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.db.models import F
+from django.db.models.expressions import DatabaseDefault
 
 from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence
 from ..registry import strategies
@@ -89,12 +90,15 @@ class PlacedField(_BigInteger):
         return self.scope_of(row), self.date_of(row)
 
     def date_of(self, row: models.Model) -> datetime.date | None:
-        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
+        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty.
+
+        A column that fills itself by `auto_now_add` or `auto_now` may still be empty: its date is today.
+        """
         if self.date is None:
             return None
         column: Any = row._meta.get_field(self.date)
-        day: datetime.date | None = column.to_python(getattr(row, self.date))
-        if day is None:
+        day: datetime.date | None = _value_of(row, self.date)
+        if day is None and not (column.auto_now_add or column.auto_now):
             raise InvalidPeriod(
                 f"{self} is numbered by the period of {self.date!r}, which is empty in {_named(row)}: set it first."
             )
@@ -106,7 +110,7 @@ class PlacedField(_BigInteger):
             return None
         if callable(self.scope):
             return self.scope(row)
-        value = getattr(row, column_of(row, self.scope))
+        value = _value_of(row, self.scope)
         if value is None or value == "":
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
         return str(value)
@@ -114,12 +118,12 @@ class PlacedField(_BigInteger):
     def require_place(self, row: models.Model) -> None:
         """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
 
-        Asks nothing. Raises InvalidScope and DateRefused.
+        The database may compute either. Asks nothing. Raises InvalidScope and DateRefused.
         """
-        if not callable(self.scope):
+        if isinstance(self.scope, str) and not _is_computed(getattr(row, column_of(row, self.scope))):
             check_scope(self.scope_of(row))
-        if self.date is not None and getattr(row, self.date) is not None:
-            naming, day = strategies[self.sequence].naming, self.date_of(row)
+        if self.date is not None and (day := _value_of(row, self.date)) is not None:
+            naming = strategies[self.sequence].naming
             if naming.uses_dates:
                 naming.period.date_of(day, 0.0)
 
@@ -132,6 +136,21 @@ class PlacedField(_BigInteger):
 
 def _named(row: models.Model) -> str:
     return "a new row" if row.pk is None else f"row {row.pk}"
+
+
+def _value_of(row: models.Model, name: str) -> Any:
+    """What a row will have in a column, in the form in which the database gives it; None if only the database knows."""
+    column: Any = row._meta.get_field(name)
+    value = getattr(row, column.attname)
+    if value is None and column.is_relation:  # the other row may have been saved since it was set here
+        value = getattr(column.get_cached_value(row, None), column.target_field.attname, None)
+    if isinstance(value, DatabaseDefault):
+        value = column.db_default
+    return None if _is_computed(value) else column.to_python(value)
+
+
+def _is_computed(value: Any) -> bool:
+    return hasattr(value, "resolve_expression")
 
 
 def column_of(row: models.Model | type[models.Model], name: str) -> str:

@@ -9,6 +9,7 @@ import re
 from datetime import date
 from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -21,6 +22,8 @@ from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
+from django.db.models import Value
+from django.db.models.functions import Lower
 from django.forms import modelform_factory
 from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
@@ -429,9 +432,10 @@ class TestAfterACrash:
 
 
 def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
-    """A model of the shop with such a field, and with a manager of its own if one is given."""
+    """A model of the shop with such a field, and with a manager and columns of its own if they are given."""
     with isolate_apps("tests.shop"):
-        columns = {"place": models.TextField(), "day": models.DateField(), "number": SequenceField(**given)}
+        own = {name: given.pop(name) for name in [*given] if isinstance(given[name], models.Field)}
+        columns = {"place": models.TextField(), "day": models.DateField(), "number": SequenceField(**given), **own}
         meta = type("Meta", (), {"app_label": "shop"})  # that app is installed in some tests alone
         body = {"__module__": "tests.shop.models", "Meta": meta, **columns}
         return type("Numbered", (models.Model,), {**body, "rows": rows} if rows else body)
@@ -446,6 +450,49 @@ def the_field(model: type[models.Model]) -> SequenceField:
     """The number of a model."""
     (field,) = sequence_fields(model)
     return field
+
+
+class TestPlaces:
+    """Where a row is numbered, as its columns say it before the database has it."""
+
+    def test_a_parent_that_is_saved_later(self, shop: ModuleType) -> None:
+        """Rows whose parent got its key after they were made are numbered within it, as Django stores them."""
+        order = shop.Order(customer="A")
+        rows = [shop.Delivery(order=order) for _ in range(2)]
+        with pytest.raises(InvalidScope, match="which is empty"):
+            shop.Delivery.objects.bulk_create(rows)
+        order.save()
+        assert [row.number for row in shop.Delivery.objects.bulk_create(rows)] == [1, 2]
+        assert get_last_value("deliveries", scope=str(order.pk)) == 2
+
+    def test_another_form_of_a_value(self, shop: ModuleType) -> None:
+        """A value in another form than the database gives it is of the same scope."""
+        model: Any = model_with(sequence="orders", scope="code", code=models.UUIDField())
+        code = uuid4()
+        rows = [model(code=given) for given in (code, code.hex, str(code).upper())]
+        the_field(model).fill(rows)
+        assert [row.number for row in rows] == [1001, 1002, 1003]
+        assert get_last_value("orders", scope=str(code)) == 1003
+
+    def test_a_default_of_the_database(self, shop: ModuleType) -> None:
+        """A column that the database fills with a value is that scope; one that it computes is empty until then."""
+        fixed: Any = model_with(sequence="orders", scope="code", code=models.TextField(db_default="EU"))
+        rows = [fixed(), fixed(code="EU")]
+        the_field(fixed).fill(rows)
+        assert [row.number for row in rows] == [1001, 1002]
+        computed: dict[str, Any] = {"scope": "code", "code": models.TextField(db_default=Lower(Value("EU")))}
+        with pytest.raises(InvalidScope, match="is numbered by 'code', which is empty"):
+            the_field(model := model_with(sequence="orders", **computed)).fill([model()])
+        late = model_with(sequence="invoices", on_commit=True, **computed)
+        assert the_field(late).pre_save(late(), add=True) is None
+
+    def test_a_date_that_fills_itself(self, shop: ModuleType, settings: Settings) -> None:
+        """A row is numbered by the day of the save, wherever that column stands, also in bulk."""
+        settings.SEQUENCES = {"orders": {**shop_app.SEQUENCES["orders"], "PERIOD": "year"}}
+        model: Any = model_with(sequence="orders", date="made_at", made_at=models.DateTimeField(auto_now_add=True))
+        the_field(model).fill(rows := [model(), model()])
+        assert [row.number for row in rows] == [1001, 1002]
+        assert get_last_value("orders") == 1002
 
 
 class TestPeriods:
