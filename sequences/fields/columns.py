@@ -120,7 +120,7 @@ class PlacedField(_BigInteger):
 
         The database may compute either. Asks nothing. Raises InvalidScope and DateRefused.
         """
-        if isinstance(self.scope, str) and not _is_computed(getattr(row, column_of(row, self.scope))):
+        if isinstance(self.scope, str) and not is_computed(getattr(row, column_of(row, self.scope))):
             check_scope(self.scope_of(row))
         if self.date is not None and (day := _value_of(row, self.date)) is not None:
             naming = strategies[self.sequence].naming
@@ -146,10 +146,11 @@ def _value_of(row: models.Model, name: str) -> Any:
         value = getattr(column.get_cached_value(row, None), column.target_field.attname, None)
     if isinstance(value, DatabaseDefault):
         value = column.db_default
-    return None if _is_computed(value) else column.to_python(value)
+    return None if is_computed(value) else column.to_python(value)
 
 
-def _is_computed(value: Any) -> bool:
+def is_computed(value: Any) -> bool:
+    """Whether only the database knows what an expression says."""
     return hasattr(value, "resolve_expression")
 
 

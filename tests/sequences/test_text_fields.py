@@ -129,6 +129,26 @@ class TestItStays:
         assert texts(shop.Statement, "number") == [1]
 
 
+class TestCopies:
+    @pytest.mark.parametrize("adding", [True, False])
+    def test_a_copy_gets_its_own_text(self, shop: ModuleType, adding: bool) -> None:
+        """A copy whose number was taken away gets the next one, and the text of that."""
+        copy = shop.Contract.objects.create(signed_on=LAST_YEAR)
+        copy.pk, copy._state.adding, copy.number = None, adding, None
+        copy.save()
+        assert (copy.number, copy.number_text) == (2, "CT-2025-0002")
+        assert texts(shop.Contract, "number_text") == ["CT-2025-0001", "CT-2025-0002"]
+
+    def test_a_copy_is_a_draft(self, shop: ModuleType) -> None:
+        """The copy of an issued row has neither number nor text until it is issued."""
+        copy = shop.Bill.objects.create(customer="A", issued_on=LAST_YEAR)
+        copy.issue_number()
+        copy.pk = copy.number = None
+        copy.save()
+        assert (copy.number, copy.number_text) == (None, None)
+        assert (copy.issue_number(), copy.number_text) == (2, "INV-2025-000002")
+
+
 class TestAfterTheCommit:
     def test_the_text_follows_with_the_number(self, shop: ModuleType) -> None:
         """Within the transaction there is no text; after it the row and the object have it."""
