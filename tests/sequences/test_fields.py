@@ -171,6 +171,16 @@ class TestBulk:
         assert [(type(manager), manager.auto_created) for manager in plain._meta.managers] == [(SequenceManager, True)]
         assert [type(manager) for manager in managed._meta.managers] == [models.Manager]
 
+    def test_a_child_of_a_plain_model(self, shop: ModuleType) -> None:
+        """A model that inherits the manager that Django made for its parent gets the one that numbers."""
+        with isolate_apps("tests.shop"):
+            body = {"__module__": "tests.shop.models", "Meta": type("Meta", (), {"app_label": "shop"})}
+            parent: Any = type("Plain", (models.Model,), {**body})
+            child: Any = type("Numbered", (parent,), {**body, "number": SequenceField(sequence="orders", unique=True)})
+        assert isinstance(child.objects, SequenceManager)
+        assert not isinstance(parent.objects, SequenceManager)
+        assert found(child) == []
+
     def test_a_manager_of_ones_own_may_number(self, shop: ModuleType) -> None:
         """A manager that is built from SequenceQuerySet satisfies the checks."""
         rows: Any = models.Manager.from_queryset(type("Rows", (SequenceQuerySet,), {}))()
@@ -636,6 +646,14 @@ class TestChecks:
     def test_right_arguments(self, shop: ModuleType, name: str) -> None:
         """A field that is right is silent."""
         assert found(getattr(shop, name)) == []
+
+    def test_a_key_of_several_columns(self, shop: ModuleType) -> None:
+        """A primary key of scope and number is unique: a row gets it when it is saved, or with others."""
+        key = models.CompositePrimaryKey("place", "number")
+        model: Any = model_with(sequence="orders", scope="place", pk=key)
+        assert found(model) == []
+        the_field(model).fill(rows := [model(place="A"), model(place="A")])
+        assert [row.pk for row in rows] == [("A", 1001), ("A", 1002)]
 
     @pytest.mark.parametrize(
         ("given", "id_", "problem", "hint"),
