@@ -262,6 +262,22 @@ class TestReading:
         assert contract in found or not count
         assert page.check() == []
 
+    def test_several_texts(self, shop: ModuleType) -> None:
+        """A row of a model with two texts, which may repeat, is found by each of them."""
+        number, text = SequenceField(sequence="contracts"), SequenceTextField(of="number", unique=False)
+        other, other_text = SequenceField(sequence="orders"), SequenceTextField(of="other")
+        model: Any = made_of(number=number, text=text, other=other, other_text=other_text)
+        with connection.schema_editor() as editor:
+            editor.create_model(model)
+        try:
+            model.objects.bulk_create([model(text="CT-2026-0007", other_text=one) for one in ("1001", "1002")])
+            page = type("Page", (SearchByText, admin.ModelAdmin), {"search_fields": ("pk",)})(model, admin.site)
+            found = [page.get_search_results(None, model.objects.all(), typed)[0] for typed in ("ct 2026 7", "01002")]
+            assert [len(rows) for rows in found] == [2, 1]
+        finally:
+            with connection.schema_editor() as editor:
+                editor.delete_model(model)
+
 
 def made_of(**columns: Any) -> type[models.Model]:
     """A model of the shop with these columns."""
