@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from django.contrib import messages
 from django.core.exceptions import FieldDoesNotExist
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 from django.http import HttpRequest
 
 from ..exceptions import InvalidText, SequenceError
@@ -160,8 +160,8 @@ def issue_numbers(page: Any, request: HttpRequest, rows: models.QuerySet[Any]) -
     """
     try:
         found = rows.issue_numbers()  # type: ignore[attr-defined]
-    except SequenceError as error:
-        page.message_user(request, str(error), messages.ERROR)
+    except (IntegrityError, SequenceError) as error:
+        page.message_user(request, " ".join([str(error), *getattr(error, "__notes__", ())]), messages.ERROR)
         return
     waiting = transaction.get_connection(rows.db).in_atomic_block
     said = "The numbers follow when this request is committed." if waiting else f"{len(found)} numbers issued."
