@@ -102,6 +102,8 @@ class PlacedField(_BigInteger):
             raise InvalidPeriod(
                 f"{self} is numbered by the period of {self.date!r}, which is empty in {_named(row)}: set it first."
             )
+        if isinstance(day, datetime.datetime):  # rows of one day are numbered together
+            return strategies[self.sequence].naming.period.date_of(day, 0.0)
         return day
 
     def scope_of(self, row: models.Model) -> str | None:

@@ -526,6 +526,17 @@ class TestPeriods:
         assert wire.operations.count("UpdateItem") == 2
         assert get_last_value("orders", period="2025") == 1002
 
+    def test_times_of_one_day_go_together(self, settings: Settings) -> None:
+        """Rows with times take one request for each day, in the time zone of the sequence."""
+        settings.SEQUENCES = {"orders": {**settings.SEQUENCES["orders"], "TIME_ZONE": "Europe/Berlin"}}
+        model: Any = model_with(sequence="orders", date="at", at=models.DateTimeField())
+        midnight = datetime.datetime(2025, 12, 31, 23, tzinfo=datetime.UTC)
+        rows = [model(at=midnight + datetime.timedelta(minutes=minute)) for minute in (-2, -1, 0, 1)]
+        with tapped() as wire:
+            the_field(model).fill(rows)
+        assert [row.number for row in rows] == [1001, 1002, 1001, 1002]
+        assert wire.operations.count("UpdateItem") == 2
+
     def test_an_empty_date_is_refused(self) -> None:
         """A row without the date that says its period takes no number, and the error names the field."""
         model: Any = model_with(sequence="orders", date="day")
