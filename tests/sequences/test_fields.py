@@ -48,6 +48,14 @@ from tests.sequences.support import stored, tapped
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
 
 
+class NoReceipts:
+    """A router that keeps receipts in a database of their own."""
+
+    def allow_migrate(self, db: str, app_label: str, model_name: str = "", **_: Any) -> bool | None:
+        """Keep them out of the default database."""
+        return False if model_name == "receipt" and db == "default" else None
+
+
 class Crash(BaseException):
     """The end of a process, as its code sees it."""
 
@@ -434,6 +442,22 @@ class TestAfterACrash:
         """It is named, too."""
         with pytest.raises(CommandError, match=rf"^'{label}' names no model\. Name models as shop\.Invoice\.$"):
             call_command("number_rows", label)
+
+    def test_several_databases(self, shop: ModuleType, settings: Settings) -> None:
+        """The command looks for each model where it is written, and for none where its table cannot be."""
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop_invoice (customer) VALUES ('A')")
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE shop_receipt RENAME TO elsewhere")
+        try:
+            settings.DATABASE_ROUTERS = [f"{__name__}.NoReceipts"]
+            call_command("number_rows", stdout=(said := io.StringIO()))
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("ALTER TABLE elsewhere RENAME TO shop_receipt")
+        assert numbers(shop.Invoice) == [1]
+        assert "shop.Invoice.number: 1 rows numbered" in said.getvalue()
+        assert "Receipt" not in said.getvalue()
 
     def test_an_unknown_database(self) -> None:
         """The command says which there are."""
