@@ -27,8 +27,9 @@ class SequenceQuerySet(models.QuerySet[Any]):
     numbers_in_bulk = True  # what the system checks look for
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, **kwargs: Any) -> list[Any]:
-        """As Django's. Rows that `ignore_conflicts` drops leave gaps.
+        """As Django's. Rows that `ignore_conflicts` drops or `update_conflicts` finds leave gaps.
 
+        With `update_conflicts` a row that was found keeps its number, which only another read puts on its object.
         With `ignore_conflicts` Django does not learn the keys that the database makes. Rows that are numbered when they
         are committed are then left to `number_rows`.
         """
