@@ -27,8 +27,24 @@ Place = tuple[str | None, datetime.date | None]
 """The scope of a row, and the document's date, None for today."""
 
 
-class PlacedField(_BigInteger):
+class _OfOneModel:
+    """A column that is plain in every other model that gets a copy of it: packages for history make such copies."""
+
+    plain: type["models.Field[Any, Any]"]
+
+    def contribute_to_class(self, *args: Any, **kwargs: Any) -> None:
+        former = getattr(self, "model", None)
+        if former is None or former._meta.abstract:
+            super().contribute_to_class(*args, **kwargs)  # type: ignore[misc]
+        else:
+            self.__class__ = self.plain  # type: ignore[assignment]
+            self.contribute_to_class(*args, **kwargs)
+
+
+class PlacedField(_OfOneModel, _BigInteger):
     """A column for the numbers of a sequence, whose `scope` and `date` say where each row is numbered."""
+
+    plain = models.BigIntegerField
 
     def __init__(
         self,
@@ -161,7 +177,7 @@ def column_of(row: models.Model | type[models.Model], name: str) -> str:
     return str(getattr(row._meta.get_field(name), "attname", name))
 
 
-class SequenceTextField(_Text):
+class SequenceTextField(_OfOneModel, _Text):
     """The text of the `SequenceField` that `of` names, as the FORMAT of its sequence writes it.
 
     It is written in the same moment as the number, for the scope, the period and the date that the number was given
@@ -176,6 +192,7 @@ class SequenceTextField(_Text):
     """
 
     description = "The text of a number of a sequence"
+    plain = models.CharField
 
     def __init__(self, *args: Any, of: str, **kwargs: Any) -> None:
         self.of = of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import io
 import logging
@@ -599,6 +600,33 @@ class TestPeriods:
 
 def _crash(*_: object, **__: object) -> None:
     raise Crash
+
+
+class TestCopiedColumns:
+    def test_a_history_takes_no_number(self, shop: ModuleType) -> None:
+        """A copy of the columns in another model, as packages for history make them, holds what it is given."""
+        names = ("number", "text")
+        copies: Any = {name: copy.copy(shop.Statement._meta.get_field(name)) for name in names}
+        with isolate_apps("tests.shop"):
+            meta = type("Meta", (), {"app_label": "shop"})
+            past: Any = type("Past", (models.Model,), {"__module__": "tests.shop.models", "Meta": meta, **copies})
+        assert [type(past._meta.get_field(name)) for name in names] == [models.BigIntegerField, models.CharField]
+        assert [past._meta.get_field(name).pre_save(past(), add=True) for name in names] == [None, None]
+        assert sequence_fields(past) == []
+        assert past(number=7, text="INV-2026-000007").number == 7
+
+    def test_an_abstract_model(self, shop: ModuleType) -> None:
+        """The columns of an abstract model number the rows of each of its children."""
+        with isolate_apps("tests.shop"):
+            meta = type("Meta", (), {"app_label": "shop", "abstract": True})
+            body = {"__module__": "tests.shop.models"}
+            base: Any = type(
+                "Base", (models.Model,), {**body, "Meta": meta, "number": SequenceField(sequence="orders")}
+            )
+            children = [type(name, (base,), {**body, "Meta": type("Meta", (), {"app_label": "shop"})}) for name in "AB"]
+        for child in children:
+            the_field(child).fill([row := child()])
+            assert row.number == 1001 + children.index(child)
 
 
 class TestReadOnly:
