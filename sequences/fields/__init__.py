@@ -48,7 +48,7 @@ def _complete(sender: type[models.Model], **_: Any) -> None:
     """Replace the manager that Django makes for a model without one, and give one with drafts `issue_number`."""
     options = sender._meta
     ours = [field for field in options.local_fields if isinstance(field, SequenceField)]
-    if ours and [manager.auto_created for manager in options.local_managers] == [True]:
+    if ours and all(manager.auto_created for manager in options.managers):  # a parent's, too
         options.local_managers.clear()
         manager = SequenceManager()
         manager.auto_created = True

@@ -100,7 +100,8 @@ def _value(field: PlacedField) -> Iterator[Problem]:
 def _unique(field: PlacedField) -> Iterator[Problem]:
     options = field.model._meta
     constraints = [constraint.fields for constraint in options.total_unique_constraints]
-    together = any(field.name in names for names in (*constraints, *options.unique_together))
+    key = [column.name for column in options.pk_fields]
+    together = any(field.name in names for names in (key, *constraints, *options.unique_together))
     by_both = "Make the scope and the number unique together, by a UniqueConstraint."
     if field.in_periods:
         if field.unique:

@@ -11,6 +11,7 @@ from django.core.checks import CheckMessage, Error
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.db.models import F
+from django.db.models.expressions import DatabaseDefault
 
 from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence
 from ..registry import strategies
@@ -26,8 +27,24 @@ Place = tuple[str | None, datetime.date | None]
 """The scope of a row, and the document's date, None for today."""
 
 
-class PlacedField(_BigInteger):
+class _OfOneModel:
+    """A column that is plain in every other model that gets a copy of it: packages for history make such copies."""
+
+    plain: type["models.Field[Any, Any]"]
+
+    def contribute_to_class(self, *args: Any, **kwargs: Any) -> None:
+        former = getattr(self, "model", None)
+        if former is None or former._meta.abstract:
+            super().contribute_to_class(*args, **kwargs)  # type: ignore[misc]
+        else:
+            self.__class__ = self.plain  # type: ignore[assignment]
+            self.contribute_to_class(*args, **kwargs)
+
+
+class PlacedField(_OfOneModel, _BigInteger):
     """A column for the numbers of a sequence, whose `scope` and `date` say where each row is numbered."""
+
+    plain = models.BigIntegerField
 
     def __init__(
         self,
@@ -89,15 +106,20 @@ class PlacedField(_BigInteger):
         return self.scope_of(row), self.date_of(row)
 
     def date_of(self, row: models.Model) -> datetime.date | None:
-        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty."""
+        """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty.
+
+        A column that fills itself by `auto_now_add` or `auto_now` may still be empty: its date is today.
+        """
         if self.date is None:
             return None
         column: Any = row._meta.get_field(self.date)
-        day: datetime.date | None = column.to_python(getattr(row, self.date))
-        if day is None:
+        day: datetime.date | None = _value_of(row, self.date)
+        if day is None and not (column.auto_now_add or column.auto_now):
             raise InvalidPeriod(
                 f"{self} is numbered by the period of {self.date!r}, which is empty in {_named(row)}: set it first."
             )
+        if isinstance(day, datetime.datetime):  # rows of one day are numbered together
+            return strategies[self.sequence].naming.period.date_of(day, 0.0)
         return day
 
     def scope_of(self, row: models.Model) -> str | None:
@@ -106,7 +128,7 @@ class PlacedField(_BigInteger):
             return None
         if callable(self.scope):
             return self.scope(row)
-        value = getattr(row, column_of(row, self.scope))
+        value = _value_of(row, self.scope)
         if value is None or value == "":
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
         return str(value)
@@ -114,12 +136,12 @@ class PlacedField(_BigInteger):
     def require_place(self, row: models.Model) -> None:
         """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
 
-        Asks nothing. Raises InvalidScope and DateRefused.
+        The database may compute either. Asks nothing. Raises InvalidScope and DateRefused.
         """
-        if not callable(self.scope):
+        if isinstance(self.scope, str) and not is_computed(getattr(row, column_of(row, self.scope))):
             check_scope(self.scope_of(row))
-        if self.date is not None and getattr(row, self.date) is not None:
-            naming, day = strategies[self.sequence].naming, self.date_of(row)
+        if self.date is not None and (day := _value_of(row, self.date)) is not None:
+            naming = strategies[self.sequence].naming
             if naming.uses_dates:
                 naming.period.date_of(day, 0.0)
 
@@ -134,12 +156,28 @@ def _named(row: models.Model) -> str:
     return "a new row" if row.pk is None else f"row {row.pk}"
 
 
+def _value_of(row: models.Model, name: str) -> Any:
+    """What a row will have in a column, in the form in which the database gives it; None if only the database knows."""
+    column: Any = row._meta.get_field(name)
+    value = getattr(row, column.attname)
+    if value is None and column.is_relation:  # the other row may have been saved since it was set here
+        value = getattr(column.get_cached_value(row, None), column.target_field.attname, None)
+    if isinstance(value, DatabaseDefault):
+        value = column.db_default
+    return None if is_computed(value) else column.to_python(value)
+
+
+def is_computed(value: Any) -> bool:
+    """Whether only the database knows what an expression says."""
+    return hasattr(value, "resolve_expression")
+
+
 def column_of(row: models.Model | type[models.Model], name: str) -> str:
     """The column of a field. A foreign key's own name would sort by what the other model is sorted by."""
     return str(getattr(row._meta.get_field(name), "attname", name))
 
 
-class SequenceTextField(_Text):
+class SequenceTextField(_OfOneModel, _Text):
     """The text of the `SequenceField` that `of` names, as the FORMAT of its sequence writes it.
 
     It is written in the same moment as the number, for the scope, the period and the date that the number was given
@@ -154,6 +192,7 @@ class SequenceTextField(_Text):
     """
 
     description = "The text of a number of a sequence"
+    plain = models.CharField
 
     def __init__(self, *args: Any, of: str, **kwargs: Any) -> None:
         self.of = of

@@ -74,16 +74,16 @@ def count_on_commit(row: models.Model, using: str) -> None:
     for field in sequence_fields(type(row)):
         if getattr(row, field.attname) is not None:
             for _, waiting, *_ in transaction.get_connection(using).run_on_commit:
-                if isinstance(waiting, _Loaded) and waiting.field is field:
+                if isinstance(waiting, Loaded) and waiting.field is field and waiting.rows:
                     waiting.rows.append(row)
                     break
             else:
-                transaction.on_commit(_Loaded(field, [row]), using=using, robust=True)
+                transaction.on_commit(Loaded(field, [row]), using=using, robust=True)
 
 
 @dataclass
-class _Loaded:
-    """The rows of one transaction that came from fixtures."""
+class Loaded:
+    """The rows of one transaction that came from fixtures, and are not counted yet."""
 
     field: SequenceField
     rows: list[models.Model]
@@ -92,7 +92,8 @@ class _Loaded:
         self.__qualname__ = "count_on_commit"  # Django logs this name with an error
 
     def __call__(self) -> None:
-        self.field.count_past(self.rows)
+        rows, self.rows = self.rows, []  # a test that loads more goes on in the same transaction
+        self.field.count_past(rows)
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self, TypeVar
 
 from django.contrib import messages
-from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
-from django.db import models, transaction
+from django.core.exceptions import FieldDoesNotExist
+from django.db import IntegrityError, models, transaction
 from django.http import HttpRequest
 
 from ..exceptions import InvalidText, SequenceError
 from ..services.texts import readings
-from .columns import text_fields
+from .columns import SequenceTextField, text_fields
 from .numbering import database_of, number_objects, number_on_commit, number_rows
 from .sequence_field import SequenceField, sequence_fields
 
@@ -27,8 +27,9 @@ class SequenceQuerySet(models.QuerySet[Any]):
     numbers_in_bulk = True  # what the system checks look for
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, **kwargs: Any) -> list[Any]:
-        """As Django's. Rows that `ignore_conflicts` drops leave gaps.
+        """As Django's. Rows that `ignore_conflicts` drops or `update_conflicts` finds leave gaps.
 
+        With `update_conflicts` a row that was found keeps its number, which only another read puts on its object.
         With `ignore_conflicts` Django does not learn the keys that the database makes. Rows that are numbered when they
         are committed are then left to `number_rows`.
         """
@@ -67,18 +68,22 @@ class SequenceQuerySet(models.QuerySet[Any]):
         wrong; MultipleObjectsReturned if the texts are not unique; and FieldDoesNotExist.
         """
         column = _named(text_fields(self.model), field, f"SequenceTextField of {self.model._meta.label}")
-        wrong = None
-        typed = {str(text).strip()}
-        try:
-            typed |= {parsed.text for parsed in readings(text, column.number.sequence)}
-        except InvalidText as error:
-            wrong = error
+        typed, wrong = _typed(text, column)
         try:
             return self.get(**{f"{column.name}__in": typed})
         except self.model.DoesNotExist:
             if wrong:
                 raise wrong from None
             raise
+
+
+def _typed(text: str, column: SequenceTextField) -> tuple[set[str], InvalidText | None]:
+    """The stored texts that a person may mean, and why what was typed is no text of the sequence, if it is none."""
+    typed = str(text).strip()
+    try:
+        return {typed, *(parsed.text for parsed in readings(text, column.number.sequence))}, None
+    except InvalidText as error:
+        return {typed}, error
 
 
 class SequenceManager(models.Manager.from_queryset(SequenceQuerySet)):  # type: ignore[misc]
@@ -137,21 +142,16 @@ def _named(fields: Sequence[F], name: str | None, wanted: str) -> F:
 
 
 class SearchByText:
-    """Finds a row by what people type for its number, too: put it before ModelAdmin, with `search_fields`.
-
-    The model's manager is built from `SequenceQuerySet`. Cost: one SQL query beside the search.
-    """
+    """Finds rows by what people type for their numbers, too: put it before ModelAdmin, with `search_fields`."""
 
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[Any], search_term: str
     ) -> tuple[models.QuerySet[Any], bool]:
-        """What Django finds, and the row with this number."""
+        """What Django finds, and the rows with this number in any of their texts."""
         found, may_repeat = super().get_search_results(request, queryset, search_term)  # type: ignore[misc]
-        try:
-            row = queryset.get_by_text(search_term)  # type: ignore[attr-defined]
-        except (InvalidText, ObjectDoesNotExist):
-            return found, may_repeat
-        return found | queryset.filter(pk=row.pk), may_repeat
+        for column in text_fields(queryset.model) if search_term else ():
+            found |= queryset.filter(**{f"{column.name}__in": _typed(search_term, column)[0]})
+        return found, may_repeat
 
 
 def issue_numbers(page: Any, request: HttpRequest, rows: models.QuerySet[Any]) -> None:
@@ -161,8 +161,8 @@ def issue_numbers(page: Any, request: HttpRequest, rows: models.QuerySet[Any]) -
     """
     try:
         found = rows.issue_numbers()  # type: ignore[attr-defined]
-    except SequenceError as error:
-        page.message_user(request, str(error), messages.ERROR)
+    except (IntegrityError, SequenceError) as error:
+        page.message_user(request, " ".join([str(error), *getattr(error, "__notes__", ())]), messages.ERROR)
         return
     waiting = transaction.get_connection(rows.db).in_atomic_block
     said = "The numbers follow when this request is committed." if waiting else f"{len(found)} numbers issued."

@@ -19,7 +19,7 @@ from ..strategies import Strategy
 from ..strategies.counter_strategy import advance_to
 from ..types import Scope, parted
 from .checks import problems
-from .columns import Place, PlacedField
+from .columns import Place, PlacedField, is_computed
 
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 
@@ -29,12 +29,19 @@ life of its tables."""
 
 
 class _NumberAttribute(DeferredAttribute):
-    """The number of a row as an attribute, which notes what a stored row had before it was given another one."""
+    """The number of a row as an attribute, which notes what a stored row had before it was given another one.
+
+    A copy of a row (`pk = None`), whose number is taken away, loses the text of that number with it.
+    """
+
+    field: "SequenceField"
 
     def __set__(self, row: models.Model, number: Any) -> None:
         values, name = row.__dict__, self.field.attname
         if not row._state.adding and values.get(name, number) != number:
             values[f"_{name}_before"] = values[name]
+        if number is None and values.get(name) is not None:
+            values.update({text.attname: None for text in self.field.texts})
         values[name] = number
 
 
@@ -95,7 +102,7 @@ class SequenceField(PlacedField):
             number = getattr(row, self.attname)
             if number is None:
                 empty.append(row)
-            elif not hasattr(number, "resolve_expression"):  # the database alone knows the number of an expression
+            elif not is_computed(number):  # the database alone knows the number of an expression
                 given.append(row)
         self.count_past(given)
         for row in given:  # a number that a stored row got elsewhere, as `refresh_from_db` finds it, replaces none
@@ -126,7 +133,8 @@ class SequenceField(PlacedField):
         row.__dict__[f"_{self.attname}_counted"] = self._number(row)
 
     def _is_counted(self, row: models.Model) -> bool:
-        return row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
+        number = getattr(row, self.attname)
+        return is_computed(number) or row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
 
     def require_room(self, value: int) -> None:
         """Raise SequenceExhausted for a number that the sequence gave and the column cannot hold."""

@@ -10,7 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connections, router
 
 from sequences import changes
 from sequences.changes.arguments import Scopes
@@ -157,7 +157,7 @@ def _seed(options: Options, scope: Scopes) -> list[Change]:
     alias = options["alias"]
     if options["column"] is not None:
         field = _sequence_field(options["column"], alias)
-        rows = field.model._base_manager.using(options["database"]).all()
+        rows = field.model._base_manager.using(options["database"] or router.db_for_write(field.model)).all()
         return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
     if options["items"]:
         return changes.seed(alias, "items", scope=scopes(options), **given)
@@ -228,9 +228,8 @@ CHANGES: Mapping[str, Subcommand] = {
         _seed,
         {
             "--database": {
-                "default": DEFAULT_DB_ALIAS,
                 "choices": connections,
-                "help": "the alias of the column's database",
+                "help": "the alias of the column's database; without it, the one in which its model is written",
             },
             "--check": {"action": "store_true", "help": "write nothing; exit 1 if a next number is too low"},
         },

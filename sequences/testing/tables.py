@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from django.core.signals import setting_changed
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence, StorageRefused, TableMissing
@@ -132,13 +132,23 @@ def committed(using: str = DEFAULT_DB_ALIAS) -> AbstractContextManager[Any]:
     return TestCase.captureOnCommitCallbacks(using=using, execute=True)
 
 
+def _count_fixtures() -> None:
+    """Move the counters past the numbers of `fixtures`, whose transaction is never committed in a `TestCase`."""
+    from ..fields.numbering import Loaded
+
+    for connection in connections.all(initialized_only=True):
+        for _, waiting, *_ in connection.run_on_commit:
+            if isinstance(waiting, Loaded):
+                waiting()
+
+
 class SequenceTablesMixin(SimpleTestCase):
     """Empty tables of the configured sequences for each test; write it before the test case among the bases.
 
         class OrderTests(SequenceTablesMixin, TestCase): ...
 
     What `setUpTestData` stores is there again in every test, as Django's own rows are: a test that follows goes on
-    from the same last value. A `setUp` of your own calls `super().setUp()` first.
+    from the same last value, and after the numbers of `fixtures`. A `setUp` of your own calls `super().setUp()` first.
     """
 
     sequence_engine: ClassVar[Literal["moto", "embedded"]] = "moto"
@@ -161,6 +171,7 @@ class SequenceTablesMixin(SimpleTestCase):
         cls.enterClassContext(engines[cls.sequence_engine]())
         with sequence_tables() as made:
             super().setUpClass()
+            _count_fixtures()
             cls._rows = stored_rows(made)
 
     def setUp(self) -> None:

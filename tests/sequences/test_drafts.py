@@ -17,6 +17,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.core.management import call_command
 from django.db import connection, models, transaction
 from django.db.migrations.writer import MigrationWriter
+from django.db.models import Value
 from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
 
@@ -276,6 +277,13 @@ class TestTheAdministration:
         ((level, text),) = said()
         assert level == messages.ERROR
         assert "'issued_on', which is empty" in text
+
+    def test_a_number_that_a_constraint_refuses(self, shop: ModuleType, said: Any, bill: Any) -> None:
+        """The page says which row has no number, where another row has its text already."""
+        shop.Bill.objects.bulk_create([shop.Bill(customer="B", number=Value(1), number_text="INV-2026-000001")])
+        ((level, text),) = said()
+        assert level == messages.ERROR
+        assert text.endswith(f" Not numbered: shop.Bill {bill.pk}.")
 
     def test_only_for_people_who_may_change(self, shop: ModuleType) -> None:
         """The action asks for the permission to change the rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import io
 import logging
@@ -9,6 +10,7 @@ import re
 from datetime import date
 from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -21,6 +23,8 @@ from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
+from django.db.models import Value
+from django.db.models.functions import Lower
 from django.forms import modelform_factory
 from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
@@ -43,6 +47,14 @@ from tests import shop as shop_app
 from tests.sequences.support import stored, tapped
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("_installed_shop")]
+
+
+class NoReceipts:
+    """A router that keeps receipts in a database of their own."""
+
+    def allow_migrate(self, db: str, app_label: str, model_name: str = "", **_: Any) -> bool | None:
+        """Keep them out of the default database."""
+        return False if model_name == "receipt" and db == "default" else None
 
 
 class Crash(BaseException):
@@ -167,6 +179,16 @@ class TestBulk:
         plain, managed = model_with(sequence="orders"), model_with(sequence="orders", rows=models.Manager())
         assert [(type(manager), manager.auto_created) for manager in plain._meta.managers] == [(SequenceManager, True)]
         assert [type(manager) for manager in managed._meta.managers] == [models.Manager]
+
+    def test_a_child_of_a_plain_model(self, shop: ModuleType) -> None:
+        """A model that inherits the manager that Django made for its parent gets the one that numbers."""
+        with isolate_apps("tests.shop"):
+            body = {"__module__": "tests.shop.models", "Meta": type("Meta", (), {"app_label": "shop"})}
+            parent: Any = type("Plain", (models.Model,), {**body})
+            child: Any = type("Numbered", (parent,), {**body, "number": SequenceField(sequence="orders", unique=True)})
+        assert isinstance(child.objects, SequenceManager)
+        assert not isinstance(parent.objects, SequenceManager)
+        assert found(child) == []
 
     def test_a_manager_of_ones_own_may_number(self, shop: ModuleType) -> None:
         """A manager that is built from SequenceQuerySet satisfies the checks."""
@@ -422,6 +444,22 @@ class TestAfterACrash:
         with pytest.raises(CommandError, match=rf"^'{label}' names no model\. Name models as shop\.Invoice\.$"):
             call_command("number_rows", label)
 
+    def test_several_databases(self, shop: ModuleType, settings: Settings) -> None:
+        """The command looks for each model where it is written, and for none where its table cannot be."""
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop_invoice (customer) VALUES ('A')")
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE shop_receipt RENAME TO elsewhere")
+        try:
+            settings.DATABASE_ROUTERS = [f"{__name__}.NoReceipts"]
+            call_command("number_rows", stdout=(said := io.StringIO()))
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("ALTER TABLE elsewhere RENAME TO shop_receipt")
+        assert numbers(shop.Invoice) == [1]
+        assert "shop.Invoice.number: 1 rows numbered" in said.getvalue()
+        assert "Receipt" not in said.getvalue()
+
     def test_an_unknown_database(self) -> None:
         """The command says which there are."""
         with pytest.raises(CommandError, match=r"--database: invalid choice: 'nowhere' \(choose from .*default"):
@@ -429,9 +467,10 @@ class TestAfterACrash:
 
 
 def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
-    """A model of the shop with such a field, and with a manager of its own if one is given."""
+    """A model of the shop with such a field, and with a manager and columns of its own if they are given."""
     with isolate_apps("tests.shop"):
-        columns = {"place": models.TextField(), "day": models.DateField(), "number": SequenceField(**given)}
+        own = {name: given.pop(name) for name in [*given] if isinstance(given[name], models.Field)}
+        columns = {"place": models.TextField(), "day": models.DateField(), "number": SequenceField(**given), **own}
         meta = type("Meta", (), {"app_label": "shop"})  # that app is installed in some tests alone
         body = {"__module__": "tests.shop.models", "Meta": meta, **columns}
         return type("Numbered", (models.Model,), {**body, "rows": rows} if rows else body)
@@ -446,6 +485,49 @@ def the_field(model: type[models.Model]) -> SequenceField:
     """The number of a model."""
     (field,) = sequence_fields(model)
     return field
+
+
+class TestPlaces:
+    """Where a row is numbered, as its columns say it before the database has it."""
+
+    def test_a_parent_that_is_saved_later(self, shop: ModuleType) -> None:
+        """Rows whose parent got its key after they were made are numbered within it, as Django stores them."""
+        order = shop.Order(customer="A")
+        rows = [shop.Delivery(order=order) for _ in range(2)]
+        with pytest.raises(InvalidScope, match="which is empty"):
+            shop.Delivery.objects.bulk_create(rows)
+        order.save()
+        assert [row.number for row in shop.Delivery.objects.bulk_create(rows)] == [1, 2]
+        assert get_last_value("deliveries", scope=str(order.pk)) == 2
+
+    def test_another_form_of_a_value(self, shop: ModuleType) -> None:
+        """A value in another form than the database gives it is of the same scope."""
+        model: Any = model_with(sequence="orders", scope="code", code=models.UUIDField())
+        code = uuid4()
+        rows = [model(code=given) for given in (code, code.hex, str(code).upper())]
+        the_field(model).fill(rows)
+        assert [row.number for row in rows] == [1001, 1002, 1003]
+        assert get_last_value("orders", scope=str(code)) == 1003
+
+    def test_a_default_of_the_database(self, shop: ModuleType) -> None:
+        """A column that the database fills with a value is that scope; one that it computes is empty until then."""
+        fixed: Any = model_with(sequence="orders", scope="code", code=models.TextField(db_default="EU"))
+        rows = [fixed(), fixed(code="EU")]
+        the_field(fixed).fill(rows)
+        assert [row.number for row in rows] == [1001, 1002]
+        computed: dict[str, Any] = {"scope": "code", "code": models.TextField(db_default=Lower(Value("EU")))}
+        with pytest.raises(InvalidScope, match="is numbered by 'code', which is empty"):
+            the_field(model := model_with(sequence="orders", **computed)).fill([model()])
+        late = model_with(sequence="invoices", on_commit=True, **computed)
+        assert the_field(late).pre_save(late(), add=True) is None
+
+    def test_a_date_that_fills_itself(self, shop: ModuleType, settings: Settings) -> None:
+        """A row is numbered by the day of the save, wherever that column stands, also in bulk."""
+        settings.SEQUENCES = {"orders": {**shop_app.SEQUENCES["orders"], "PERIOD": "year"}}
+        model: Any = model_with(sequence="orders", date="made_at", made_at=models.DateTimeField(auto_now_add=True))
+        the_field(model).fill(rows := [model(), model()])
+        assert [row.number for row in rows] == [1001, 1002]
+        assert get_last_value("orders") == 1002
 
 
 class TestPeriods:
@@ -468,6 +550,17 @@ class TestPeriods:
         assert [row.number for row in rows] == [1001, 1001, 1002, 1002]
         assert wire.operations.count("UpdateItem") == 2
         assert get_last_value("orders", period="2025") == 1002
+
+    def test_times_of_one_day_go_together(self, settings: Settings) -> None:
+        """Rows with times take one request for each day, in the time zone of the sequence."""
+        settings.SEQUENCES = {"orders": {**settings.SEQUENCES["orders"], "TIME_ZONE": "Europe/Berlin"}}
+        model: Any = model_with(sequence="orders", date="at", at=models.DateTimeField())
+        midnight = datetime.datetime(2025, 12, 31, 23, tzinfo=datetime.UTC)
+        rows = [model(at=midnight + datetime.timedelta(minutes=minute)) for minute in (-2, -1, 0, 1)]
+        with tapped() as wire:
+            the_field(model).fill(rows)
+        assert [row.number for row in rows] == [1001, 1002, 1001, 1002]
+        assert wire.operations.count("UpdateItem") == 2
 
     def test_an_empty_date_is_refused(self) -> None:
         """A row without the date that says its period takes no number, and the error names the field."""
@@ -507,6 +600,33 @@ class TestPeriods:
 
 def _crash(*_: object, **__: object) -> None:
     raise Crash
+
+
+class TestCopiedColumns:
+    def test_a_history_takes_no_number(self, shop: ModuleType) -> None:
+        """A copy of the columns in another model, as packages for history make them, holds what it is given."""
+        names = ("number", "text")
+        copies: Any = {name: copy.copy(shop.Statement._meta.get_field(name)) for name in names}
+        with isolate_apps("tests.shop"):
+            meta = type("Meta", (), {"app_label": "shop"})
+            past: Any = type("Past", (models.Model,), {"__module__": "tests.shop.models", "Meta": meta, **copies})
+        assert [type(past._meta.get_field(name)) for name in names] == [models.BigIntegerField, models.CharField]
+        assert [past._meta.get_field(name).pre_save(past(), add=True) for name in names] == [None, None]
+        assert sequence_fields(past) == []
+        assert past(number=7, text="INV-2026-000007").number == 7
+
+    def test_an_abstract_model(self, shop: ModuleType) -> None:
+        """The columns of an abstract model number the rows of each of its children."""
+        with isolate_apps("tests.shop"):
+            meta = type("Meta", (), {"app_label": "shop", "abstract": True})
+            body = {"__module__": "tests.shop.models"}
+            base: Any = type(
+                "Base", (models.Model,), {**body, "Meta": meta, "number": SequenceField(sequence="orders")}
+            )
+            children = [type(name, (base,), {**body, "Meta": type("Meta", (), {"app_label": "shop"})}) for name in "AB"]
+        for child in children:
+            the_field(child).fill([row := child()])
+            assert row.number == 1001 + children.index(child)
 
 
 class TestReadOnly:
@@ -589,6 +709,14 @@ class TestChecks:
     def test_right_arguments(self, shop: ModuleType, name: str) -> None:
         """A field that is right is silent."""
         assert found(getattr(shop, name)) == []
+
+    def test_a_key_of_several_columns(self, shop: ModuleType) -> None:
+        """A primary key of scope and number is unique: a row gets it when it is saved, or with others."""
+        key = models.CompositePrimaryKey("place", "number")
+        model: Any = model_with(sequence="orders", scope="place", pk=key)
+        assert found(model) == []
+        the_field(model).fill(rows := [model(place="A"), model(place="A")])
+        assert [row.pk for row in rows] == [("A", 1001), ("A", 1002)]
 
     @pytest.mark.parametrize(
         ("given", "id_", "problem", "hint"),

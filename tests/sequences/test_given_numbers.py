@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.core.serializers import deserialize
 from django.db import IntegrityError, transaction
-from django.db.models import Value
+from django.db.models import F, Value
 from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, get_next_value
@@ -253,6 +253,14 @@ class TestStoredRows:
         row.signed_on = datetime.date(2026, 6, 1)
         row.save()
         assert row.number_text == "CT-2025-0005"
+
+    def test_an_expression(self, shop: ModuleType) -> None:
+        """A number that the database computes is stored, and moves nothing."""
+        row = shop.Order.objects.create(customer="A")
+        row.number = F("number") + 500
+        row.save()
+        row.refresh_from_db()
+        assert (row.number, get_last_value("orders")) == (1501, 1001)
 
     def test_a_number_that_came_elsewhere(self, shop: ModuleType) -> None:
         """A row that another process has issued keeps its text, when it is read again and saved."""

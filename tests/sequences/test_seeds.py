@@ -212,6 +212,22 @@ class TestCommand:
         with pytest.raises(CommandError, match=r"^[^(]* Name a column as shop\.Order\.number\.$"):
             seed("orders", column)
 
+    def test_a_model_of_another_database(
+        self, shop: ModuleType, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A column is read in the database in which its model is written, unless another one is named."""
+        read: list[str] = []
+
+        def note(_: str, rows: Any, **given: Any) -> list[Any]:
+            read.append(rows.db)
+            return []
+
+        monkeypatch.setattr("sequences.changes.seed", note)
+        settings.DATABASE_ROUTERS = [f"{__name__}.Elsewhere"]
+        seed("orders", "shop.Order.number")
+        seed("orders", "shop.Order.number", "--database", "default")
+        assert read == ["elsewhere", "default"]
+
     def test_an_unknown_database(self) -> None:
         """The command says which there are."""
         with pytest.raises(CommandError, match=r"--database: invalid choice: 'nowhere' \(choose from .*default"):
@@ -234,6 +250,14 @@ class NoShop:
     def allow_migrate(self, db: str, app_label: str, **_: Any) -> bool | None:
         """Keep the shop away from every database."""
         return False if app_label == "shop" else None
+
+
+class Elsewhere:
+    """A router of a project whose rows are in another database."""
+
+    def db_for_write(self, *_: object, **__: object) -> str:
+        """Say where."""
+        return "elsewhere"
 
 
 def apply(operation: SeedSequence) -> None:

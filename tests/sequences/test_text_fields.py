@@ -129,6 +129,26 @@ class TestItStays:
         assert texts(shop.Statement, "number") == [1]
 
 
+class TestCopies:
+    @pytest.mark.parametrize("adding", [True, False])
+    def test_a_copy_gets_its_own_text(self, shop: ModuleType, adding: bool) -> None:
+        """A copy whose number was taken away gets the next one, and the text of that."""
+        copy = shop.Contract.objects.create(signed_on=LAST_YEAR)
+        copy.pk, copy._state.adding, copy.number = None, adding, None
+        copy.save()
+        assert (copy.number, copy.number_text) == (2, "CT-2025-0002")
+        assert texts(shop.Contract, "number_text") == ["CT-2025-0001", "CT-2025-0002"]
+
+    def test_a_copy_is_a_draft(self, shop: ModuleType) -> None:
+        """The copy of an issued row has neither number nor text until it is issued."""
+        copy = shop.Bill.objects.create(customer="A", issued_on=LAST_YEAR)
+        copy.issue_number()
+        copy.pk = copy.number = None
+        copy.save()
+        assert (copy.number, copy.number_text) == (None, None)
+        assert (copy.issue_number(), copy.number_text) == (2, "INV-2025-000002")
+
+
 class TestAfterTheCommit:
     def test_the_text_follows_with_the_number(self, shop: ModuleType) -> None:
         """Within the transaction there is no text; after it the row and the object have it."""
@@ -241,6 +261,22 @@ class TestReading:
         assert found.count() == count
         assert contract in found or not count
         assert page.check() == []
+
+    def test_several_texts(self, shop: ModuleType) -> None:
+        """A row of a model with two texts, which may repeat, is found by each of them."""
+        number, text = SequenceField(sequence="contracts"), SequenceTextField(of="number", unique=False)
+        other, other_text = SequenceField(sequence="orders"), SequenceTextField(of="other")
+        model: Any = made_of(number=number, text=text, other=other, other_text=other_text)
+        with connection.schema_editor() as editor:
+            editor.create_model(model)
+        try:
+            model.objects.bulk_create([model(text="CT-2026-0007", other_text=one) for one in ("1001", "1002")])
+            page = type("Page", (SearchByText, admin.ModelAdmin), {"search_fields": ("pk",)})(model, admin.site)
+            found = [page.get_search_results(None, model.objects.all(), typed)[0] for typed in ("ct 2026 7", "01002")]
+            assert [len(rows) for rows in found] == [2, 1]
+        finally:
+            with connection.schema_editor() as editor:
+                editor.delete_model(model)
 
 
 def made_of(**columns: Any) -> type[models.Model]:

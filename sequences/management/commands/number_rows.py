@@ -4,7 +4,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections
+from django.db import IntegrityError, connections, router
 
 from sequences.exceptions import SequenceError
 from sequences.fields import SequenceField, number_rows, write_texts
@@ -18,9 +18,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("models", nargs="*", help="such as shop.Invoice; without it, all of them")
-        parser.add_argument(
-            "--database", default=DEFAULT_DB_ALIAS, choices=list(connections), help="the alias of the rows' database"
-        )
+        where = "the alias of the rows' database; without it, the one in which each model is written"
+        parser.add_argument("--database", choices=list(connections), help=where)
         parser.add_argument("--drafts", action="store_true", help="number rows with assign='manual', too")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,8 +33,10 @@ class Command(BaseCommand):
         failed = []
         columns = (field for model in chosen for field in model._meta.local_fields)  # each where it is declared
         for field in (one for one in columns if isinstance(one, SequenceField)):
+            using = options["database"] or router.db_for_write(field.model)
             try:
-                self._complete(field, options["database"], drafts=options["drafts"])
+                if router.allow_migrate_model(using, field.model):
+                    self._complete(field, using, drafts=options["drafts"])
             except (IntegrityError, SequenceError) as error:
                 failed.append(" ".join([f"{field}: {error}", *getattr(error, "__notes__", ())]))
         if failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import re
@@ -11,12 +12,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
+from pathlib import Path
 from types import ModuleType
 from unittest import mock
 
 import boto3
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import transaction
 from django.test import SimpleTestCase, TestCase, override_settings
 
@@ -30,6 +33,7 @@ from sequences.registry import strategies
 from sequences.testing import (
     SequenceTablesMixin,
     assert_gapless,
+    committed,
     embedded_engine,
     engine_at,
     engines,
@@ -427,6 +431,31 @@ def test_the_example_of_a_commit(shop: ModuleType) -> None:
     with transaction.atomic():
         names["test_an_invoice_has_its_number"](None, None)
         assert shop.Invoice.objects.create().number is None
+
+
+def test_fixtures_are_counted(shop: ModuleType, tmp_path: Path) -> None:
+    """Each test goes on after the numbers of the fixtures of its class, and after those that it loads itself."""
+    paths = [str(tmp_path / f"{number}.json") for number in (1500, 1600, 1700)]
+    for pk, path in enumerate(paths, 1):
+        fields = {"customer": "A", "number": Path(path).stem}
+        Path(path).write_text(json.dumps([{"model": "shop.order", "pk": pk, "fields": fields}]), encoding="utf-8")
+
+    class Loading(SequenceTablesMixin, TestCase):
+        fixtures = paths[:1]
+
+        def test_one(self) -> None:
+            """The numbers follow."""
+            assert shop.Order.objects.create(customer="B").number == 1501
+            for path in paths[1:]:
+                with committed():
+                    call_command("loaddata", path, verbosity=0)
+            assert shop.Order.objects.create(customer="B").number == 1701
+
+        test_two = test_one
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Loading).run(result)
+    assert (result.testsRun, result.errors, result.failures) == (2, [], [])
 
 
 def test_rows_without_gaps(shop: ModuleType) -> None:
