@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from project.paths import ROOT
-from project.proof.engines import BRIEF, ROOM
+from project.proof.engines import BRIEF, ROOM, SUITES, run_tests
 from sequences.testing.contract import StrategyContract
 from tests.fewer import COVER, fewer
 from tests.sequences.support import SEQUENCES
@@ -86,7 +86,12 @@ def test_tests_without_parameters(cover: str) -> None:
     assert fewer([alone], cover) == [alone]
 
 
-@pytest.mark.parametrize("place", BRIEF)
+@pytest.mark.parametrize("place", [*BRIEF, *itertools.chain(*SUITES.values())])
 def test_places(place: str) -> None:
-    """What `make engines` runs in brief is there."""
+    """What `make engines` runs is there."""
     assert (ROOT / ROOM / place).exists()
+
+
+def test_a_suite_without_tests() -> None:
+    """A run of `make engines` that finds no test has failed."""
+    assert run_tests(["nowhere"], options=()).failed == 1

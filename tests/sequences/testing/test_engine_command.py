@@ -18,7 +18,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from project.paths import ROOT
-from sequences.testing.embedded import find_binary
 from sequences.testing.processes import HOST, port_is_free
 
 COMMAND = [sys.executable, "manage.py", "sequences", "engine", "--port"]
@@ -66,11 +65,10 @@ def tables_at(lines: list[str]) -> list[str]:
     return names
 
 
-def end_the_engine_of(process: subprocess.Popen[str]) -> None:
-    """Kill its engine, and not the command."""
+def end_the_engine_of(process: subprocess.Popen[str], port: int) -> None:
+    """Kill its engine, which has the port among its arguments, and not the command."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    binary = str(find_binary())
-    (engine,) = [pid for pid in children if binary in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
+    (engine,) = [pid for pid in children if str(port) in Path(f"/proc/{pid}/cmdline").read_text().split("\0")]
     os.kill(int(engine), signal.SIGKILL)
 
 
@@ -81,7 +79,7 @@ def test_it_has_the_tables_and_ends_with_its_engine(tmp_path: Path) -> None:
     with running(port, "--path", str(path)) as (process, (about, *lines)):
         assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
         assert "tickets" in tables_at(lines)
-        end_the_engine_of(process)
+        end_the_engine_of(process, port)
         assert process.wait(60) == 1
         last_words = said(process)
         assert "The engine ended by itself, with code -9." in last_words
