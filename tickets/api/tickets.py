@@ -252,7 +252,7 @@ class TicketMoving(ProjectView):
 
     needs = {"POST": Action.MOVE}
 
-    @extend_schema(parameters=REPEATABLE, request=shapes.TicketMove, responses=shapes.TicketSerializer)
+    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=shapes.TicketMove, responses=shapes.TicketSerializer)
     def post(self, request: Request, key: TicketKey) -> Response:
         """Move the ticket to the next number of a project. Its former key stays taken, and leads to it for ever.
 
@@ -263,7 +263,7 @@ class TicketMoving(ProjectView):
         """
         wanted, token = sent(request, shapes.TicketMove), key_of(request)
         to = validators.clean({"to": wanted["project"]}, validators.MOVE)["to"]
-        version = wanted.get("version")
         checks.require_target(request.user, to)
-        moved = moves.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
+        with expected_version(request, wanted, required=False) as version:
+            moved = moves.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
         return placed(request, moved, status=200)
