@@ -259,7 +259,8 @@ class TicketMoving(ProjectView):
         Number and redirect are one transaction: of two moves one wins, and no number is lost. The history goes along.
         A ticket that comes back gets a new number. You must be allowed to file tickets in the other project.
 
-        It costs 3 reads and 6 write units, and 2 more if the ticket has moved before.
+        It costs 3 reads and 6 write units. If the ticket has moved before, it costs 2 write units more, and with a key
+        a read for each former place.
         """
         wanted, token = sent(request, shapes.TicketMove), key_of(request)
         to = validators.clean({"to": wanted["project"]}, validators.MOVE)["to"]
