@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -171,7 +172,8 @@ class InPlace(MiddlewareMixin):
             return response
         if response.status_code == 302 and "#" in response["Location"]:
             return HttpResponseLocation(response["Location"])
-        current = request.htmx.current_url_abs_path or ""
-        if current.partition("#")[0] == request.get_full_path():
-            response["HX-Push-Url"] = "false"
+        with suppress(ValueError):  # what is sent as an address may be none
+            current = request.htmx.current_url_abs_path or ""
+            if current.partition("#")[0] == request.get_full_path():
+                response["HX-Push-Url"] = "false"
         return response

@@ -54,11 +54,11 @@ class Connection:
     def __init__(self, stack: Stack) -> None:
         host, _, port = stack.address.removeprefix("http://").partition(":")
         self.socket = socket.create_connection((host, int(port)), timeout=30)
-        self._signed = f"Authorization: Bearer {stack.token}"
+        self.signed = f"Authorization: Bearer {stack.token}"
 
     def send(self, *headers: str, body: bytes = b"", path: str = "/api/projects/") -> None:
         """Send a request with JSON."""
-        self.socket.sendall(post(self._signed, "Content-Type: application/json", *headers, body=body, path=path))
+        self.socket.sendall(post(self.signed, "Content-Type: application/json", *headers, body=body, path=path))
 
     def answer(self) -> tuple[int, dict[str, str], bytes]:
         """The status, the headers and the body of the next answer."""
@@ -150,6 +150,28 @@ class TestServer:
         connection.send("Transfer-Encoding: chunked", body=body)
         status, _, answer = connection.answer()
         assert (status, json.loads(answer)["key"]) == (201, "CHUNKS")
+
+    @pytest.mark.parametrize("charset", ["hex", "undefined", "idna", "'none'"])
+    def test_a_charset_of_no_text_is_left_out(self, connection: Connection, charset: str) -> None:
+        """Addresses, forms and JSON are read as UTF-8 then, also before somebody signs in."""
+        body = json.dumps({"username": "\u00e4", "password": "x"}, ensure_ascii=False).encode()
+        form = b'--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nxn--\\..\r\n--x--\r\n'
+        for path, kind, content, status in (
+            ("/login/?next=xn--%5C..", "text/plain", b"", 403),  # as no page has sent this form
+            ("/login/", "multipart/form-data; boundary=x", form, 403),
+            ("/api/auth/token/?x=xn--%5C..", "application/json", body, 401),
+        ):
+            headers = f"Content-Type: {kind}; CharSet={charset}", f"Content-Length: {len(content)}"
+            connection.socket.sendall(post(*headers, body=content, path=path))
+            assert connection.answer()[0] == status
+
+    def test_json_in_another_charset_is_read(self, connection: Connection) -> None:
+        """Some programs send Latin-1, and say so."""
+        body = '{"name": "\u00e4"}'.encode("latin-1")
+        headers = "Content-Type: application/json; charset=iso-8859-1", f"Content-Length: {len(body)}"
+        connection.socket.sendall(post(connection.signed, *headers, body=body, path="/api/projects/"))
+        status, _, answer = connection.answer()
+        assert (status, [one["pointer"] for one in json.loads(answer)["errors"]]) == (400, ["/key"])
 
     @pytest.mark.parametrize("path", ["/api/projects/", "/login/"])
     @pytest.mark.parametrize(

@@ -235,6 +235,13 @@ class TestInPlace:
         told: Any = InPlace(lambda _: answer)(request)
         assert {name: value for name, value in told.items() if name != "Content-Type"} == headers
 
+    def test_what_is_no_address(self, browser: Client, ticket: Ticket) -> None:
+        """A page that cannot be read as an address is not the one that one is on: what is stored is not denied."""
+        headers = {"HX-Request": "true", "HX-Current-URL": "http://["}
+        response = browser.post("/ABC-1/comments/", {"text": "Stored."}, headers=headers)
+        assert (response.status_code, "HX-Location" in response) == (200, True)
+        assert browser.get("/ABC-1/", headers=headers).status_code == 200
+
 
 class TestBypass:
     @pytest.fixture(params=["GET", "POST", "PATCH", "nowhere", "unknown"])

@@ -271,6 +271,22 @@ class TestRepeats:
         again = file("x", token="t")
         assert (again.replayed, again.ticket) == (True, moved)
 
+    def test_a_repeat_that_follows_the_ticket(self, api: APIClient, ticket: Ticket) -> None:
+        """A repeat that a former key sends on to the present one moves nothing, also if the ticket has come back."""
+        move()
+
+        def repeat(to: str) -> Any:
+            address = api.post("/api/tickets/ABC-1/move/", {"project": to})["Location"]
+            return api.post(address, {"project": to}, headers={"Idempotency-Key": "k"})
+
+        assert repeat("DEF").json()["key"] == "DEF-1"
+        again = repeat("DEF")
+        assert (again.json()["key"], again.headers.get("Idempotent-Replayed")) == ("DEF-1", "true")
+        move(DEF_1)
+        again = repeat("DEF")
+        assert (again.json()["key"], again.headers.get("Idempotent-Replayed")) == ("XYZ-2", "true")
+        assert repeat("ABC").status_code == 422
+
     def test_a_move_that_cannot_be_read_is_not_denied(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """A repeat that finds its move, but cannot read the ticket, does not say that nothing was stored."""
         move(token="t")

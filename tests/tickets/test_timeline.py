@@ -463,6 +463,14 @@ class TestComments:
             comments.edit_comment(ticket, 1, text="Lost.", by="bob", version=1)
         assert refused.value.current == edited
 
+    def test_a_change_of_any_version_is_made_once(self, ticket: Ticket, lose_answer: Callable[[], None]) -> None:
+        """What is sent again after a lost answer is one change, each time."""
+        comment()
+        for text, version in (("Out.", 2), ("In.", 3)):
+            lose_answer()
+            edited = comments.edit_comment(ticket, 1, text=text, by="bob", version=None)
+            assert (edited.text, edited.version) == (text, version)
+
     def test_a_repeat_that_cannot_read_denies_nothing(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """If a repeat cannot read the comment, the error says that it may be stored."""
         comment(token="k")

@@ -229,6 +229,14 @@ class TestChanging:
         assert response.status_code == status
         assert selectors.get_ticket(ABC_1).version == (2 if status == 200 else 1)
 
+    @pytest.mark.parametrize(("tag", "moved"), [('"1-00000000"', 200), ("*", 200), ('"2-00000000"', 412)])
+    def test_a_move_may_name_one(self, api: APIClient, ticket: Ticket, tag: str, moved: int) -> None:
+        """It is not carried out on a ticket that has another version than its caller has read."""
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
+        body = {"project": "XYZ", "version": 1}
+        assert api.post(f"{ADDRESS}move/", body, headers=matching(tag)).status_code == moved
+        assert selectors.get_newest("XYZ") is None or moved == 200
+
     def test_the_write_itself_refuses_a_stale_etag(
         self, api: APIClient, ticket: Ticket, monkeypatch: pytest.MonkeyPatch
     ) -> None:

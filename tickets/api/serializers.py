@@ -84,7 +84,7 @@ class TicketRestoring(TicketVoiding):
 
 
 class TicketMove(RequestBody):
-    """The project to move a ticket to, and optionally the version that the caller has read."""
+    """The project to move a ticket to, and optionally the version that the caller has read; `If-Match` may say it."""
 
     project = Limited(validators.MOVE["to"])
     version = NumberField(min_value=1, required=False)

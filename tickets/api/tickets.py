@@ -252,18 +252,19 @@ class TicketMoving(ProjectView):
 
     needs = {"POST": Action.MOVE}
 
-    @extend_schema(parameters=REPEATABLE, request=shapes.TicketMove, responses=shapes.TicketSerializer)
+    @extend_schema(parameters=[IF_MATCH, *REPEATABLE], request=shapes.TicketMove, responses=shapes.TicketSerializer)
     def post(self, request: Request, key: TicketKey) -> Response:
         """Move the ticket to the next number of a project. Its former key stays taken, and leads to it for ever.
 
         Number and redirect are one transaction: of two moves one wins, and no number is lost. The history goes along.
         A ticket that comes back gets a new number. You must be allowed to file tickets in the other project.
 
-        It costs 3 reads and 6 write units, and 2 more if the ticket has moved before.
+        It costs 3 reads and 6 write units. If the ticket has moved before, it costs 2 write units more, and with a key
+        a read for each former place.
         """
         wanted, token = sent(request, shapes.TicketMove), key_of(request)
         to = validators.clean({"to": wanted["project"]}, validators.MOVE)["to"]
-        version = wanted.get("version")
         checks.require_target(request.user, to)
-        moved = moves.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
+        with expected_version(request, wanted, required=False) as version:
+            moved = moves.move_ticket(key, to=to, version=version, by=author(request), idempotency_token=token)
         return placed(request, moved, status=200)

@@ -5,7 +5,8 @@
     ("invoices#2026#NORD", 7)  the 7th invoice of the company NORD in that year
 
 The counters and markers are in the same table, so that a restore of it is consistent. No row is ever deleted. An
-order's row has its `draft`, all invoices that were `issued`, and `invoice`, the text of the one in force:
+order's row has its `draft`, the tokens of those before that were issued (`drafted`), all invoices that were `issued`,
+and `invoice`, the text of the one in force:
 
     open --draft--> draft --issue--> invoiced --void--> open
 
@@ -89,21 +90,25 @@ def find_invoice(year: int, number: int, company: str) -> Invoice | None:
 def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
     """Give an order a draft. An order that has one already stays as it is, and is returned as replayed.
 
-    Raises OrderNotFound, OrderVoided, and OrderInvoiced if another request has drafted what is issued by now. One
-    write.
+    So does one whose draft of this token was issued, also if the invoice is void by now. Raises OrderNotFound,
+    OrderVoided, and OrderInvoiced if another request has drafted what is issued by now. One write.
     """
     schema = _rows.schema
     values = marshal({"draft": {**to_row({"by": draft.by, "at": draft.at}), "token": token}})
     request = update_version(schema, schema.key(ORDERS, number), values, version=None, unless="draft")
-    request["ConditionExpression"] += " AND attribute_exists(customer) AND attribute_not_exists(#void)"
-    request["ExpressionAttributeNames"]["#void"] = "void"
+    request["ConditionExpression"] += (
+        " AND attribute_exists(customer) AND attribute_not_exists(#void) AND NOT contains(#drafted, :token)"
+    )
+    request["ExpressionAttributeNames"] |= {"#void": "void", "#drafted": "drafted"}
+    request["ExpressionAttributeValues"] |= marshal({":token": token})
     try:
         answer = write_once("update_item", request, token=token)
     except WriteCancelled as cancelled:
         old = _found(cancelled)
         if old is None or not is_order(old):
             raise OrderNotFound(number) from cancelled
-        order, ours = order_from_row(old), "draft" in old and old["draft"]["token"] == token
+        order = order_from_row(old)
+        ours = token in old.get("drafted", ()) or (order.draft is not None and order.draft.token == token)
         if order.void and not ours:
             raise OrderVoided(order) from cancelled
         if order.is_invoiced and not ours:
@@ -140,12 +145,13 @@ def issuing(order: Order, *, year: int, company: str, token: str) -> Update:
         TABLE,
         {"pk": ORDERS, "sk": order.number},
         update="SET #invoice = :text, #issued = list_append(if_not_exists(#issued, :none), :issued), "
-        "#version = #version + :one",
+        "#drafted = list_append(if_not_exists(#drafted, :none), :drafted), #version = #version + :one",
         condition="#version = :version AND attribute_not_exists(#void)",
-        names={f"#{name}": name for name in ("invoice", "issued", "version", "void")},
+        names={f"#{name}": name for name in ("invoice", "issued", "drafted", "version", "void")},
         values={
             ":text": TEXT,
             ":issued": [{"year": year, **_of_company(company), "number": VALUE, "text": TEXT, "token": token}],
+            ":drafted": [order.draft.token] if order.draft else [],
             ":none": [],
             ":version": order.version,
             ":one": 1,
@@ -233,7 +239,7 @@ def order_from_row(row: Row) -> Order:
         created_by=row["created_by"],
         created_at=datetime.fromisoformat(row["created_at"]),
         version=row["version"],
-        draft=Draft(by=draft["by"], at=datetime.fromisoformat(draft["at"])) if draft else None,
+        draft=Draft(**{**draft, "at": datetime.fromisoformat(draft["at"])}) if draft else None,
         is_invoiced="invoice" in row,
         issued=tuple(_issued_from_row(one) for one in row.get("issued", ())),
         void=void_from_row(row["void"]) if "void" in row else None,

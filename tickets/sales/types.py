@@ -1,7 +1,7 @@
 """The values that rooms exchange about orders and invoices. The limits of their fields are in `validators`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -42,10 +42,11 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """Who drafted the invoice of an order, and when."""
+    """Who drafted the invoice of an order, and when, and the token of the request for it."""
 
     by: str
     at: datetime
+    token: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

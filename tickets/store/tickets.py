@@ -1,6 +1,6 @@
 """The rows of tickets: how they are read, what changes them, and what moves them to another project."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -204,6 +204,15 @@ def leaving(row: Row, partition: str, *, at: datetime, by: str, change: str) -> 
     )
     first = row.get("origin")
     return [departure, setting(first["partition"], first["number"], {"leads_to": place})] if first else [departure]
+
+
+def rows_left(row: Row, key: TicketKey) -> Iterator[Row]:
+    """What a ticket has left at its former places, the first one first. One consistent read for each."""
+    place = row.get("origin")
+    while place and (place["partition"], place["number"]) != (row["pk"], row["sk"]):
+        left = row_at(place["partition"], place["number"], key)
+        yield left
+        place = left.get("moved_to")
 
 
 def has_left(row: Row, partition: str, *, change: str) -> bool:

@@ -103,7 +103,8 @@ def change_comment(
     wire = marshal({**to_row(values), "change": change})
     key = ROWS.schema.key(_partition(scope), number)
     request = update_version(ROWS.schema, key, wire, version=version, unless="void", removed=removed)
-    request["ConditionExpression"] += " AND #kind = :kind AND #by = :by"
+    once = "attribute_not_exists(#change) OR #change <> :change"  # if it is sent again after a lost answer
+    request["ConditionExpression"] += f" AND #kind = :kind AND #by = :by AND ({once})"
     request["ExpressionAttributeNames"] |= {"#kind": "kind", "#by": "by"}
     request["ExpressionAttributeValues"] |= marshal({":kind": Kind.COMMENT.value, ":by": author})
     try:

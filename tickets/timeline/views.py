@@ -10,7 +10,7 @@ from tickets import selectors
 from tickets import services as ticket_services
 from tickets.access.actions import Action
 from tickets.forms import CommentChangeForm, CommentForm, ReasonForm
-from tickets.pages import FORM, author, door, form_page
+from tickets.pages import FORM, author, door, form_page, in_sight_of
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services
 from tickets.types import Ticket, TicketKey
@@ -23,7 +23,7 @@ def ticket_comment(request: HttpRequest, key: TicketKey) -> HttpResponse:
     if not form.is_bound:
         selectors.get_changeable_ticket(key)
     if form.is_valid():
-        with form.refusals():
+        with form.refusals(), in_sight_of(request.user):
             made = services.add_comment(key, **form.content, by=author(request), idempotency_token=form.one_time_token)
             return redirect(event_address(made.ticket, made.comment.number))
     return form_page(request, "tickets/timeline/comment.html", form, key=key)
@@ -36,7 +36,7 @@ def comment_edit(request: HttpRequest, key: TicketKey, number: int, withdrawn: b
     if form is None:
         form = CommentChangeForm.of(timeline.get_own_comment(selectors.get_ticket(key), number, by=by))
     if form.is_valid():
-        with form.refusals():
+        with form.refusals(), in_sight_of(request.user):
             ticket = selectors.get_ticket(key)
             if withdrawn:
                 services.withdraw_comment(ticket, number, by=by, version=form.version_read)
@@ -63,7 +63,7 @@ def ticket_restore(request: HttpRequest, key: TicketKey) -> HttpResponse:
             return redirect("tickets:ticket", key)
         form = ReasonForm.of(ticket)
     if form.is_valid():
-        with form.refusals():
+        with form.refusals(), in_sight_of(request.user):
             restored = ticket_services.restore_ticket(
                 key, version=form.version_read, **form.content, by=author(request)
             ).ticket

@@ -18,6 +18,7 @@ from tickets import moves, project_services, project_views, selectors, services
 from tickets.access.actions import NEEDED, Action, granted
 from tickets.access.members import list_members, remove_member, set_member
 from tickets.exceptions import NotAllowed, TicketVoided
+from tickets.timeline.services import add_comment
 from tickets.types import Access, Opening, Project, Role, TicketKey
 
 Program = Callable[[str], APIClient]
@@ -172,6 +173,18 @@ class TestMoves:
         ]
         assert not [answer for answer in shown if "NEW" in answer.content.decode()]
         assert program("staff").get("/api/tickets/ABC-1/").json()["current"]["key"] == "NEW-2"
+
+    @pytest.mark.parametrize("form", ["comments", "comments/1/edit", "comments/1/withdraw", "restore", "progress"])
+    def test_no_form_follows_a_ticket_out_of_sight(
+        self, shared: Project, hidden: Project, browser_of: Browser, form: str
+    ) -> None:
+        """Who sends a form that was open, and whose ticket has gone, learns neither its key nor its content."""
+        add_comment(ABC_1, text="Soon.", by="owner")
+        moved = moves.move_ticket(ABC_1, to="NEW", by="staff").ticket
+        services.update_ticket(moved.key, version=None, changes={"title": "Secret"}, by="staff")
+        answer = browser_of("owner").post(f"/ABC-1/{form}/", {"text": "x", "status": "done", "version": 1})
+        assert answer.status_code == 404
+        assert not [word for word in (b"NEW", b"Secret") if word in answer.content]
 
     def test_a_repeat_does_not_follow_a_ticket_out_of_sight(
         self, shared: Project, hidden: Project, program: Program

@@ -15,7 +15,7 @@ from django.utils.html import escape
 from rest_framework.test import APIClient
 
 from sequences import get_last_value, series
-from sequences.changes import advance, freeze, void
+from sequences.changes import advance, close, freeze, void
 from sequences.exceptions import IdempotencyMismatch, InvalidScope, NotWritten
 from sequences.registry import strategies
 from sequences.series import Line, Lines, lines_of
@@ -323,6 +323,16 @@ class TestPages:
         assert '<option value="NORD" selected>' in page.content.decode()
         assert api.post(f"/api/orders/{order}/invoice/issue/", {"company": "NORD"}).status_code == 503
         assert issued().key.number == 1
+
+    def test_a_year_whose_books_are_closed(self, nord: Company, api: APIClient) -> None:
+        """Who is refused learns that it is not only for a while; other years go on."""
+        close("invoices", period="2025", by="ann", reason="The audit is done.")
+        address = f"/api/orders/{drafted()}/invoice/issue/"
+        for company in ("", "NORD"):
+            refused = api.post(address, {"date": "2025-12-31", "company": company})
+            assert (refused.status_code, refused.json()["code"]) == (503, "frozen")
+            assert "closed the books of their period" in refused.json()["detail"]
+        assert api.post(address, {"date": "2024-12-31", "company": "NORD"}).status_code == 201
 
     def test_a_name_is_no_markup(self, tables: str, browser: Client) -> None:
         """What people typed is shown as they typed it."""

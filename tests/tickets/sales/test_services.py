@@ -147,6 +147,17 @@ class TestDrafts:
         again = services.draft_invoice(order.number, by="ann", idempotency_token="t")
         assert (again.replayed, again.value.state) == (True, State.INVOICED)
 
+    def test_a_repeat_after_the_void_drafts_nothing(self, order: Order) -> None:
+        """A draft that was issued and voided is not made again, neither by a late repeat nor by a late write."""
+        for token in ("t", "u"):
+            services.draft_invoice(order.number, by="ann", idempotency_token=token)
+            issued = services.issue_invoice(order.number, by="ann").value
+            services.void_invoice(issued.key.text, reason="Wrong.", by="ann")
+        for token in ("t", "u"):
+            again = services.draft_invoice(order.number, by="ann", idempotency_token=token)
+            assert (again.replayed, again.value.state) == (True, State.OPEN)
+        assert not services.draft_invoice(order.number, by="bob", idempotency_token="t").replayed
+
     @pytest.mark.needs_engine
     def test_a_lost_answer_makes_one_draft(self, order: Order, lose_answer: Callable[[], None]) -> None:
         """A draft whose answer was lost is this request's own."""

@@ -180,9 +180,10 @@ class TestDrafts:
         assert (operation, token, request["Key"]) == ("update_item", "t", marshal({"pk": "orders##", "sk": 1001}))
         assert request["ConditionExpression"] == (
             "attribute_exists(#pk) AND attribute_not_exists(#draft)"
-            " AND attribute_exists(customer) AND attribute_not_exists(#void)"
+            " AND attribute_exists(customer) AND attribute_not_exists(#void) AND NOT contains(#drafted, :token)"
         )
-        assert request["ExpressionAttributeNames"]["#void"] == "void"
+        names = {"#void": "void", "#drafted": "drafted"}
+        assert names.items() <= request["ExpressionAttributeNames"].items()
         assert unmarshal(request["ExpressionAttributeValues"])[":draft"] == DRAFTED
 
     @pytest.mark.parametrize(
@@ -210,6 +211,8 @@ class TestDrafts:
             ({"draft": {**DRAFTED, "token": "other"}}, True, True),
             ({"draft": DRAFTED, "invoice": "INV-7"}, False, True),
             ({"draft": DRAFTED, "void": MADE}, False, True),
+            ({"drafted": ["other", "t"]}, False, True),
+            ({"drafted": ["other", "t"], "void": MADE}, True, False),
         ],
     )
     def test_an_order_that_has_a_draft(self, refuse: Refuse, more: Row, after_unknown: bool, replayed: bool) -> None:
@@ -266,14 +269,15 @@ class TestInvoices:
     def test_the_change_of_an_order_that_is_invoiced(self) -> None:
         """It rides with the invoice, if the order is at its version and not void."""
         about = {"year": 2026, "company": "NORD", "number": VALUE, "text": TEXT, "token": "t"}
-        assert store.issuing(store.order_from_row(ORDER), year=2026, company="NORD", token="t") == Update(
+        order = store.order_from_row({**ORDER, "draft": DRAFTED})
+        assert store.issuing(order, year=2026, company="NORD", token="t") == Update(
             "sales",
             {"pk": "orders##", "sk": 1001},
             update="SET #invoice = :text, #issued = list_append(if_not_exists(#issued, :none), :issued), "
-            "#version = #version + :one",
+            "#drafted = list_append(if_not_exists(#drafted, :none), :drafted), #version = #version + :one",
             condition="#version = :version AND attribute_not_exists(#void)",
-            names={"#invoice": "invoice", "#issued": "issued", "#version": "version", "#void": "void"},
-            values={":text": TEXT, ":issued": [about], ":none": [], ":version": 3, ":one": 1},
+            names={f"#{name}": name for name in ("invoice", "issued", "drafted", "version", "void")},
+            values={":text": TEXT, ":issued": [about], ":drafted": ["t"], ":none": [], ":version": 3, ":one": 1},
         )
         (main,) = store.issuing(store.order_from_row(ORDER), year=2026, company="", token="t").values[":issued"]
         assert "company" not in main
