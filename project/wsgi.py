@@ -24,7 +24,7 @@ CHARSETS = {"utf-8", "utf-16", "utf-32", "ascii", "iso8859-1", "cp1252"}
 
 def application(environ: dict[str, Any], start_response: Any) -> Any:
     """The site. It gets a charset that it can read, and a chunked body with the length that Django needs."""
-    if "CONTENT_TYPE" in environ:
+    if "charset" in environ.get("CONTENT_TYPE", "").lower():
         environ["CONTENT_TYPE"] = readable(environ["CONTENT_TYPE"])
     if "HTTP_TRANSFER_ENCODING" in environ and environ.get("wsgi.input_terminated"):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
