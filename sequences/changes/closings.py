@@ -120,7 +120,7 @@ def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any)
 def _closing(since: int, before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
     if before.get("since") == since and not before.get("open"):
         return before
-    if since and before.get("since") == 0:
+    if since and "since" in before and before["since"] <= note.at.timestamp():
         raise InvalidChange("at is given, but the period is closed already: `reopen` it first.")
     moment = datetime.fromtimestamp(since, UTC).isoformat(timespec="microseconds")
     return {**note.about, **({"at": moment} if since else {}), "since": since}
@@ -132,13 +132,13 @@ def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mappin
 
 def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which a counter is closed, at once or from a moment on."""
-    if seen.state.frozen and (CLOSED in seen.state.frozen or since):
+    if CLOSED in (seen.state.frozen or {}):
         return Plan.in_place(seen)
     if since and (seen.state.closing or {}).get("since") == since:
         return Plan.in_place(seen)
-    if since:  # the counter may count on until then
+    if since:  # the counter may count on until then, unless it is frozen
         closing = {name: about[name] for name in ("by", "at", "reason", "since")}
-        stays = {CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")}
+        stays = {CLOSING: seen.state.closing, "frozen": seen.state.frozen, "thawed": seen.row.get("thawed")}
         return Plan.in_place(seen, seen.change(unchanged=stays, sets={CLOSING: closing}))
     frozen = {**note.about, CLOSED: True}
     if before := seen.state.frozen:  # by `freeze`: no thaw may open it now

@@ -12,7 +12,6 @@ from ..exceptions import DateRefused, InvalidChange, OperationNotSupported, Sequ
 from ..ops.columns import highest_numbers
 from ..registry import strategies
 from ..rows import operator_errors
-from ..rows.layout import SIGNATURE
 from ..rows.reading import pages
 from ..rows.tallies import ALWAYS, known_from_start
 from ..services.arguments import check_scope
@@ -234,7 +233,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
     if isinstance(seen.scope, Dated) and seen.state.last_value is None:
         _, closing = seen.counter.closings.about(seen.scope, seen.send)
     frozen, last_value = seen.state.frozen, seen.state.last_value
-    kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
+    kept = {name: told for name, told in frozen.items() if name != "highest"} if frozen else {}
     is_busy = not seen.strategy.gapless and not frozen and seen.state.highest == last_value
     moves = is_busy and last_value is not None and last_value < value
     exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")

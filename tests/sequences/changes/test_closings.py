@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from sequences import get_last_value, get_next_value, put_next, put_next_together
-from sequences.changes import EVERY_SCOPE, advance, apply, close, freeze, history, put_at, reopen, thaw
+from sequences.changes import EVERY_SCOPE, advance, apply, close, freeze, history, put_at, recover, reopen, thaw
 from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, SequenceError, SequenceFrozen
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
@@ -39,6 +39,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 }
 COUNTERS = ["invoices", "beside", "atomic", "optimistic", "blocks"]
 EXACT = ["invoices", "beside"]
+TO_500 = {"advance": ["--to=500"], "seed": ["--number=500"]}
 THEN, NOW = date(2025, 12, 31), date(2026, 1, 2)
 
 
@@ -281,6 +282,27 @@ class TestAt:
         with pytest.raises(InvalidChange, match="is closed already: `reopen` it first"):
             close(self.name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
 
+    def test_later_when_it_holds(self, clock: Clock) -> None:
+        """What is closed since a moment is not opened until a later one, also for a scope that begins."""
+        at = datetime(2026, 2, 1, tzinfo=UTC)
+        close(self.name, "2025", at=at, **SIGNED)
+        clock.now = at.timestamp()
+        with pytest.raises(InvalidChange, match="is closed already: `reopen` it first"):
+            close(self.name, "2025", at=at + timedelta(days=1), **SIGNED)
+        refused(self.name, "A")
+
+    @pytest.mark.parametrize("thawed_after", [False, True])
+    def test_a_frozen_scope(self, clock: Clock, thawed_after: bool) -> None:
+        """It is closed from the moment on, whether it is thawed before or after that."""
+        at = datetime(2026, 2, 1, tzinfo=UTC)
+        put(self.name, "A")
+        freeze(self.name, scope="A", period="2025", **SIGNED)
+        close(self.name, "2025", at=at, **SIGNED)
+        clock.now += thawed_after * 10**8
+        thaw(self.name, scope="A", period="2025", **SIGNED)
+        clock.now = max(clock.now, at.timestamp())
+        refused(self.name, "A")
+
     def test_counters_that_take_first(self, clock: Clock) -> None:
         """They have no such condition."""
         at = datetime.now(UTC) + timedelta(days=1)
@@ -388,6 +410,20 @@ class TestReopen:
         refused(name, "A")
         reopen(name, "2025", **SIGNED)
         assert put(name, "A") > 1
+
+    @pytest.mark.parametrize("kind", ["advance", "seed", "recover"])
+    def test_a_scope_that_moves_stays_closed(self, name: str, kind: str) -> None:
+        """A counter that moves in closed books is closed still, and no thaw opens it, as after a restore."""
+        put(name, "A")
+        close(name, "2025", **SIGNED)
+        if kind == "recover":
+            recover(name, **SIGNED)
+        else:
+            call_command("sequences", kind, name, *TO_500[kind], "--scope=A", "--period=2025", "--reason=a test")
+        thaw(name, scope=EVERY_SCOPE, period="2025", **SIGNED)
+        refused(name, "A")
+        reopen(name, "2025", **SIGNED)
+        assert put(name, "A") > 100
 
     def test_given_numbers(self) -> None:
         """They are refused in closed books, too."""
