@@ -107,7 +107,7 @@ def finish_switch(
     reason: str,
     dry_run: bool = False,
 ) -> list[Change]:
-    """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
+    """End a switch when no process of the old strategy is left. Counters that stay are put on their highest items.
 
     From a strategy that may leave gaps each counter is closed to it: the line of its scope explains the numbers that
     are missing up to its `after`, and above it none is.
@@ -122,7 +122,7 @@ def finish_switch(
     counter = _switchable(strategy, counter_table)
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.switching(send):
-        scopes = scopes_of(strategy, scope, period) if to == "TransactionalCounter" else ()
+        scopes = scopes_of(strategy, scope, period) if to and strategy.counter else ()
         changes = [apply_change(sequence, each, request, _followed, counter=counter) for each in scopes]
     return [*changes, *_noted(strategy, None, request)]
 
