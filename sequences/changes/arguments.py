@@ -59,3 +59,8 @@ def check_moment(name: str, moment: Any) -> None:
     """Raise InvalidChange, which names the field, for what is no datetime with a time zone."""
     if not isinstance(moment, datetime) or moment.utcoffset() is None:
         raise InvalidChange(f"{name} is {moment!r}; it must be a datetime with a time zone.")
+
+
+def being_switched(sequence: str) -> InvalidChange:
+    """The error for a change that must wait for the end of a switch."""
+    return InvalidChange(f"{sequence!r} is being switched to another strategy: finish that first.")

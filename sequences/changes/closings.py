@@ -17,7 +17,7 @@ from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, scope_text
 from .apply import ChangeNote, ChangeRequest, Plan, apply_to_all, write
-from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
+from .arguments import EVERY_SCOPE, EveryScope, Scopes, being_switched, check_moment, counted_in
 from .freezes import frozen_counter, thawed
 
 ABOUT = ("by", "at", "reason", "since", "open")
@@ -36,9 +36,11 @@ def close(
     seen before. With the other counters a process that looked a moment earlier may still begin one: repeat this.
     Cost: as a freeze of each scope, and a change of its own.
     Raises OperationNotSupported for a sequence without PERIOD or counters, that cannot list its scopes, or for `at`
-    without TransactionalCounter; and InvalidChange for an `at` that is past, or of a period that is closed.
+    without TransactionalCounter; and InvalidChange for an `at` that is past, or of a period that is closed, and while a
+    switch is under way: with SortKeyMaximum, or for `at`.
     """
     strategy = _closable(sequence, period)
+    _require_settled(strategy, at)
     request = ChangeRequest("close", by, reason, dry_run)
     since = 0 if at is None else _moment(strategy, at)
     about = _noted(strategy, period, request, partial(_closing, since))
@@ -76,6 +78,13 @@ def _closable(sequence: str, period: str) -> Strategy:
     (check_period if strategy.config.series else Period.check)(strategy.naming.period, period)
     strategy.scopes.page(None, 1)  # raises if nothing lists them, before anything is closed
     return strategy
+
+
+def _require_settled(strategy: Strategy, at: datetime | None) -> None:
+    """Raise InvalidChange while a switch lets processes write that do not see the books, or no such moment."""
+    names = {name for row in strategy.rules.read(strategy.deadline().read) for name in row.switching}
+    if "SortKeyMaximum" in names or (names and at):
+        raise being_switched(strategy.alias)
 
 
 def _moment(strategy: Strategy, at: datetime) -> int:

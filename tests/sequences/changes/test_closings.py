@@ -10,7 +10,20 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from sequences import get_last_value, get_next_value, put_next, put_next_together
-from sequences.changes import EVERY_SCOPE, advance, apply, close, freeze, history, put_at, recover, reopen, thaw
+from sequences.changes import (
+    EVERY_SCOPE,
+    advance,
+    apply,
+    close,
+    finish_switch,
+    freeze,
+    history,
+    put_at,
+    recover,
+    reopen,
+    switch,
+    thaw,
+)
 from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, SequenceError, SequenceFrozen
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
@@ -446,6 +459,19 @@ class TestRefused:
         with tapped() as wire, pytest.raises(InvalidPeriod):
             close("invoices", "2025-01", **SIGNED)
         assert wire.sent == []
+
+    @pytest.mark.parametrize("to", ["SortKeyMaximum", "BlockAllocator"])
+    def test_while_it_is_switched(self, to: str) -> None:
+        """Writers of SortKeyMaximum do not see the books, and those that may leave gaps see no moment in the future."""
+        put("invoices", "A")
+        switch("invoices", to=to, **SIGNED)
+        for at in (None, datetime(2126, 2, 1, tzinfo=UTC))[to == "BlockAllocator" :]:
+            with pytest.raises(InvalidChange, match="is being switched to another strategy: finish that first"):
+                close("invoices", "2025", at=at, **SIGNED)
+        assert put("invoices", "B") == 1
+        finish_switch("invoices", **SIGNED)
+        close("invoices", "2025", **SIGNED)
+        refused("invoices", "B")
 
     def test_without_who_and_why(self) -> None:
         """As every guarded change."""
