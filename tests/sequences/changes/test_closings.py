@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -286,11 +286,13 @@ class TestAt:
         assert put(self.name, "A") == 2
 
     def test_moments_that_are_refused(self, clock: Clock) -> None:
-        """A moment that is past, has no time zone, or comes after the end."""
+        """A moment that is past, has no time zone, is beyond all years, or comes after the end."""
         with pytest.raises(InvalidChange, match="which is past: leave it out"):
             close(self.name, "2025", at=datetime(2026, 1, 9, tzinfo=UTC), **SIGNED)
         with pytest.raises(InvalidChange, match="must be a datetime with a time zone"):
             close(self.name, "2025", at=datetime(2026, 2, 1), **SIGNED)  # noqa: DTZ001
+        with pytest.raises(InvalidChange, match="from year 1 to 9999 in UTC"):
+            close(self.name, "2025", at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=1))), **SIGNED)
         close(self.name, "2025", **SIGNED)
         with pytest.raises(InvalidChange, match="is closed already: `reopen` it first"):
             close(self.name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
