@@ -79,9 +79,22 @@ def seed(
     one query, and every row with a function as scope. Raises InvalidChange for a column whose rows say no period,
     SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
     """
-    request = ChangeRequest("seed", by, reason, dry_run)
+    return seeded(sequence, source, ChangeRequest("seed", by, reason, dry_run), field=field, scope=scope, period=period)
+
+
+def seeded(
+    sequence: str,
+    source: Any,
+    request: ChangeRequest,
+    *,
+    field: str,
+    scope: Any,
+    period: str | None,
+    drops: bool = True,
+) -> list[Change]:
+    """The changes of `seed`. Unless it `drops` blocks, a scope that is further already stays where it is."""
     return [
-        apply_change(sequence, each, request, partial(_seeded, number))
+        apply_change(sequence, each, request, partial(_seeded, number, drops))
         for each, number in _numbers_of(sequence, source, field, scope, period)
     ]
 
@@ -127,10 +140,10 @@ def _numbers_of_rows(
     yield from highest.items()
 
 
-def _seeded(number: int | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+def _seeded(number: int | None, drops: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_order()
     stored = seen.numbers.before_start if seen.top is None else seen.top
-    return moved_to(seen, stored if number is None else number, note)
+    return moved_to(seen, stored if number is None else number, note, drops=drops)
 
 
 def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name
@@ -200,14 +213,17 @@ def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
         yield from (row["value"] + step * (row.get("count", 1) - 1) for row in own)
 
 
-def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
-    """The plan after which every new value is above `value`. A scope that is frozen stays so."""
+def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool = True) -> Plan:
+    """The plan after which every new value is above `value`, if it `drops` also of blocks that processes hold.
+
+    A scope that is frozen stays so.
+    """
     before_start = seen.numbers.before_start
     counted = before_start if seen.state.last_value is None else seen.state.last_value
     base = before_start if seen.last is None else seen.numbers.reaching(seen.last, before_start)
     reached = seen.numbers.up_to(value, base)
     behind = reached > counted
-    drops = not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
+    drops = drops and not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
     if drops and reached <= seen.numbers.maximum - seen.numbers.step:
         reached += seen.numbers.step  # no process gives lower values any more, also not of a block that it holds
     if reached > seen.numbers.maximum:

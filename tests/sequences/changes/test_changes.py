@@ -524,6 +524,16 @@ class TestSeed:
         (change,) = changes.seed("block", number, scope=scope, **WHO)
         assert (change.before, change.after) == (12, after)
 
+    def test_a_check_beside_blocks(self, scope: str) -> None:
+        """A check that a sequence is past a number passes where it is, and moves nothing."""
+        last = get_next_values(20, "block", scope=scope)[-1]
+        arguments = ("block", "--scope", scope, "--reason", "a look", "--check", "--number")
+        stored = read_counter("block", scope)["last_value"]
+        assert f"seed at {stored}, by" in written("seed", *arguments, str(last))
+        with pytest.raises(CommandError, match=r"not past their numbers: 1\."):
+            written("seed", *arguments, str(stored + 1))
+        assert read_counter("block", scope)["last_value"] == stored
+
     def test_items_beside_a_block(self, scope: str) -> None:
         """Blocks are dropped for the numbers of stored items, too."""
         put_some("block", scope, 1)
