@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +16,10 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_next_value, get_next_values, put_next
 from sequences.capabilities import strategy_classes
-from sequences.changes import adopt, changed_settings, finish_switch, freeze, history, recover, switch
+from sequences.changes import EveryScope, adopt, changed_settings, finish_switch, freeze, history, recover, switch
 from sequences.exceptions import (
     AccessRefused,
+    InvalidChange,
     NotWritten,
     OperationNotSupported,
     RulesChanged,
@@ -194,6 +196,22 @@ class TestRefused:
         assert [(one.scope, one.after) for one in rehearsed] == [(one.scope, one.after) for one in made]
         assert put() > last
         assert new.rules.enforced
+
+
+@pytest.mark.parametrize(
+    ("named", "left_out"), [({"scope": "a"}, "'b' of 2025"), ({"scope": EveryScope("b")}, "'a' of 2025")]
+)
+def test_a_scope_that_is_left_out(become: Become, named: dict[str, Any], left_out: str) -> None:
+    """It would begin again at START: where scopes are known, no number of theirs comes twice."""
+    become(ATOMIC, PERIOD="year")
+    for scope in SCOPES:
+        put_next("orders", {}, scope=scope, date=datetime.date(2025, 1, 1))
+    become(ATOMIC, {"counter_table": "more_counters"}, PERIOD="year")
+    for dry_run in (True, False):
+        with pytest.raises(InvalidChange, match=f"{left_out} is not named, and would begin again: name all, or none"):
+            adopt("orders", **named, period="2025", **WHO, dry_run=dry_run)
+    adopt("orders", scope=SCOPES, period="2025", **WHO)
+    assert put_next("orders", {}, scope="b", date=datetime.date(2025, 1, 1)).value == 2
 
 
 def test_other_digits_in_the_sort_key(become: Become) -> None:
