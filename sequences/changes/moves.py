@@ -1,6 +1,6 @@
 """The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
@@ -167,7 +167,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
 
     Each time it moves a scope by its margin. A scope that was recovered at the moment `since`, or after it, stays: so
     can a run over many scopes be repeated that failed midway. A note of its error (`__notes__`) has the moment.
-    More cost: a query of all markers of the scope, and of the history.
+    More cost: a query of all markers of the scope, and once of the history.
     Raises SequenceExhausted, and ScopeNotFound for a scope that is named and has no evidence at all.
     """
     check_whole("margin", margin)
@@ -178,7 +178,8 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     strategy = strategies[sequence]
     moment = (since or datetime.fromtimestamp(strategy.wall(), UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
-    plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
+    plan = partial(_recovered, margin, past, since, _Past(strategy.history.every()))
+    request = ChangeRequest("recover", by, reason, dry_run)
     made = apply_to_all(sequence, scopes_of(strategy, scope, period), request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
         try:
@@ -189,13 +190,28 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     return made
 
 
-def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    strategy, numbers = seen.strategy, seen.numbers
-    told, lines = [] if past is None else [past], list(strategy.history.of(seen.scope))
-    if since and any(line.kind == "recover" and line.at >= since for line in lines):
+class _Past:
+    """What the history tells of each scope: how far changes have moved it, and when it was last recovered."""
+
+    def __init__(self, lines: Iterable[Change]) -> None:
+        self.moved: dict[Scope, int] = {}
+        self.recovered: dict[Scope, datetime] = {}
+        for line in lines:
+            scope = Dated.of(line.scope, line.period)
+            if line.kind in MOVES and line.after is not None:  # clocks differ: all count
+                self.moved[scope] = max(line.after, self.moved.get(scope, line.after))
+            if line.kind == "recover":
+                self.recovered[scope] = max(line.at, self.recovered.get(scope, line.at))
+
+
+def _recovered(
+    margin: int, past: int | None, since: datetime | None, history: _Past, seen: ScopeSnapshot, note: ChangeNote
+) -> Plan:
+    strategy, numbers, recovered = seen.strategy, seen.numbers, history.recovered.get(seen.scope)
+    if since and recovered and recovered >= since:
         return Plan.in_place(seen)
-    moved = [line.after for line in lines if line.kind in MOVES and line.after is not None]  # clocks differ: all count
-    evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope), *moved]
+    told = [each for each in (past, history.moved.get(seen.scope)) if each is not None]
+    evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope)]
     highest = numbers.reaching(max(evidence), numbers.before_start)
     if highest == numbers.before_start:
         seen.require_existing()

@@ -653,6 +653,18 @@ class TestRecover:
         assert [(change.scope, change.after) for change in made] == [(None, 12), ("a", 12), ("b", 12)]
         dynamodb.delete_table(dynamodb.table_name("marks"))
 
+    def test_the_history_is_read_once(self, scope: str, wire: Wire) -> None:
+        """However many scopes are recovered: after a freeze of each, it has as many lines as there are scopes."""
+        for end in ("a", "b", "c"):
+            put_next("transactional", {}, scope=f"{scope}{end}")
+            changes.advance("transactional", to=500, scope=f"{scope}{end}", **WHO)
+        history = strategies["transactional"].history.partition
+        wire.sent.clear()
+        made = changes.recover("transactional", scope=changes.EveryScope(scope), margin=1, **WHO)
+        assert [change.after for change in made] == [501] * 3
+        asked = [body["ExpressionAttributeValues"].values() for body in wire.bodies("Query")]
+        assert sum({"S": history} in values for values in asked) == 1
+
     def test_a_repeat_after_a_failure(self, tables: str, install: Callable[..., Strategy]) -> None:
         """What fails midway says how to repeat it, so that no scope is moved by its margin twice."""
         install("atomic", MAXIMUM=105)
