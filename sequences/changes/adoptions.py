@@ -29,6 +29,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope, scope_text
 from .apply import Action, ChangeNote, ChangeRequest, Plan, write
 from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
+from .closings import require_open_books
 from .freezes import frozen, thawed
 from .gapless import opened
 from .moves import moved_to
@@ -61,8 +62,8 @@ def adopt(
     Where nothing but a table is another one, because it was restored or copied, `copied` says that its numbers meet
     nobody, as in a copy for tests: it goes on where it is.
     Raises OperationNotSupported for a sequence that cannot list its scopes (name them all), whose former settings
-    cannot be used any more, or that is in a switch; InvalidChange if others are named than all that it can list; and
-    SequenceFrozen for a scope that is frozen.
+    cannot be used any more, or that is in a switch; InvalidChange if others are named than all that it can list, and
+    for closed books that would be left behind; and SequenceFrozen for a scope that is frozen.
     """
     present = made_of(strategies[sequence].alias, configured()[sequence])
     present.rules.enforced = False
@@ -78,6 +79,7 @@ def adopt(
     if here and not copied:
         raise _not_recovered(present.alias)
     adoption = _Adoption(_former(present, row.rules), present, ChangeRequest("adopt", by, reason, dry_run))
+    adoption.require_open_books(deadline.read)
     scopes = adoption.all_scopes(scope, period) if adoption.counts_otherwise() else []
     taken = [adoption.take_over(each) for each in scopes]
     if not dry_run:
@@ -146,6 +148,13 @@ class _Adoption:
         ranges = [(one.numbers.start, one.numbers.step) for one in (former, present)]
         begins_gapless = present.gapless and not former.gapless
         return begins_gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
+
+    def require_open_books(self, send: Send) -> None:
+        """Raise InvalidChange for closed books that the present strategy would not see, or not in time."""
+        counter, apart = self.former.counter, _place(self.former) != _place(self.present)
+        if counter and (apart or not self.present.gapless):
+            with suppress(TableMissing):
+                require_open_books(counter, send, only_later=not apart)
 
     def all_scopes(self, scope: Any, period: str | None) -> list[Scope]:
         """The scopes of before. Raises InvalidChange if one is known and not named: it would begin at START again."""

@@ -11,7 +11,9 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.counter_rows import CLOSED
+from ..rows.layout import Send
 from ..rows.lines import check_period
+from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
@@ -63,6 +65,16 @@ def reopen(
         return apply_to_all(sequence, strategy.scopes.every(period), request, _opened)
     _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
     return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
+
+
+def require_open_books(counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:
+    """Raise InvalidChange for a closed period that other writers would not see, or `only_later` one with a moment."""
+    for period, since in counter.closings.listed(send).items():
+        if since or not only_later:
+            raise InvalidChange(
+                f"The books of {counter.alias!r} of {period} are closed, or will be: `reopen` them before, and `close` "
+                "them after."
+            )
 
 
 def _closable(sequence: str, period: str) -> Strategy:
