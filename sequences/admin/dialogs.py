@@ -6,6 +6,7 @@ shows the next texts.
 
 import logging
 from dataclasses import fields
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 
 from .. import changes, dynamodb, series
@@ -70,6 +72,11 @@ class _BooksForm(forms.Form):
             del self.fields["scope"]
         if kind == "reopen" or not strategy.gapless:
             del self.fields["at"]
+
+    def clean_at(self) -> datetime | None:
+        """The moment in Django's time zone, also where the project has no USE_TZ."""
+        at: datetime | None = self.cleaned_data["at"]
+        return timezone.make_aware(at) if at and timezone.is_naive(at) else at
 
     def clean_scope(self) -> Any:
         """The scope that is meant, or all of them."""

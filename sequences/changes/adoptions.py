@@ -19,16 +19,17 @@ from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import GAPLESS_AFTER
-from ..exceptions import InvalidSequence, OperationNotSupported, TableMissing
+from ..exceptions import InvalidChange, InvalidSequence, OperationNotSupported, TableMissing
 from ..registry import configured, made_of, strategies
 from ..rows.layout import Send
 from ..rows.rules import RESTORED, RULES, Difference, Told
 from ..rows.soundness import Verdict
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change, Scope
+from ..types import Change, Scope, scope_text
 from .apply import Action, ChangeNote, ChangeRequest, Plan, write
 from .arguments import EVERY_SCOPE, Scopes, counted_in, scopes_of
+from .closings import require_open_books
 from .freezes import frozen, thawed
 from .gapless import opened
 from .moves import moved_to
@@ -61,7 +62,8 @@ def adopt(
     Where nothing but a table is another one, because it was restored or copied, `copied` says that its numbers meet
     nobody, as in a copy for tests: it goes on where it is.
     Raises OperationNotSupported for a sequence that cannot list its scopes (name them all), whose former settings
-    cannot be used any more, or that is in a switch; and SequenceFrozen for a scope that is frozen.
+    cannot be used any more, or that is in a switch; InvalidChange if others are named than all that it can list, and
+    for closed books that would be left behind; and SequenceFrozen for a scope that is frozen.
     """
     present = made_of(strategies[sequence].alias, configured()[sequence])
     present.rules.enforced = False
@@ -77,7 +79,8 @@ def adopt(
     if here and not copied:
         raise _not_recovered(present.alias)
     adoption = _Adoption(_former(present, row.rules), present, ChangeRequest("adopt", by, reason, dry_run))
-    scopes = adoption.scopes(scope, period) if adoption.counts_otherwise() else []
+    adoption.require_open_books(deadline.read)
+    scopes = adoption.all_scopes(scope, period) if adoption.counts_otherwise() else []
     taken = [adoption.take_over(each) for each in scopes]
     if not dry_run:
         adoption.open_counters(scope, period)
@@ -146,12 +149,29 @@ class _Adoption:
         begins_gapless = present.gapless and not former.gapless
         return begins_gapless or _items(former) != _items(present) or ranges[0] != ranges[1]
 
+    def require_open_books(self, send: Send) -> None:
+        """Raise InvalidChange for closed books that the present strategy would not see, or not in time."""
+        counter, apart = self.former.counter, _place(self.former) != _place(self.present)
+        if counter and (apart or not self.present.gapless):
+            with suppress(TableMissing):
+                require_open_books(counter, send, only_later=not apart)
+
+    def all_scopes(self, scope: Any, period: str | None) -> list[Scope]:
+        """The scopes of before. Raises InvalidChange if one is known and not named: it would begin at START again."""
+        scopes = self.scopes(scope, period)
+        if scope != EVERY_SCOPE:
+            with suppress(OperationNotSupported, TableMissing):
+                if left_out := {*self.former.scopes.every()} - {*scopes}:
+                    first = min(left_out, key=scope_text)
+                    raise InvalidChange(f"The scope {first!r} is not named, and would begin again: name all, or none.")
+        return scopes
+
     def scopes(self, scope: Any, period: str | None) -> list[Scope]:
         """The scopes that are named, or every scope of before."""
         if isinstance(scope, list | tuple):
             return [counted_in(self.present.alias, each, period) for each in scope]
         if scope != EVERY_SCOPE:
-            return list(scopes_of(self.present, scope, period))
+            return list(scopes_of(self.former, scope, period))
         try:
             return list(self.former.scopes.every())
         except OperationNotSupported as error:

@@ -1,8 +1,9 @@
 """The arguments of guarded changes: the scopes that are meant, and what each field may be."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..exceptions import InvalidChange
@@ -56,6 +57,13 @@ def check_whole(name: str, value: Any, least: int = 0) -> None:
 
 
 def check_moment(name: str, moment: Any) -> None:
-    """Raise InvalidChange, which names the field, for what is no datetime with a time zone."""
-    if not isinstance(moment, datetime) or moment.utcoffset() is None:
-        raise InvalidChange(f"{name} is {moment!r}; it must be a datetime with a time zone.")
+    """Raise InvalidChange, which names the field, for what is no datetime with a time zone, or none in UTC."""
+    with suppress(OverflowError):
+        if isinstance(moment, datetime) and moment.utcoffset() is not None and moment.astimezone(UTC):
+            return
+    raise InvalidChange(f"{name} is {moment!r}; it must be a datetime with a time zone, from year 1 to 9999 in UTC.")
+
+
+def being_switched(sequence: str) -> InvalidChange:
+    """The error for a change that must wait for the end of a switch."""
+    return InvalidChange(f"{sequence!r} is being switched to another strategy: finish that first.")

@@ -11,13 +11,15 @@ from ..exceptions import InvalidChange, OperationNotSupported
 from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.counter_rows import CLOSED
+from ..rows.layout import Send
 from ..rows.lines import check_period
+from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Dated, scope_text
 from .apply import ChangeNote, ChangeRequest, Plan, apply_to_all, write
-from .arguments import EVERY_SCOPE, EveryScope, Scopes, check_moment, counted_in
+from .arguments import EVERY_SCOPE, EveryScope, Scopes, being_switched, check_moment, counted_in
 from .freezes import frozen_counter, thawed
 
 ABOUT = ("by", "at", "reason", "since", "open")
@@ -36,9 +38,11 @@ def close(
     seen before. With the other counters a process that looked a moment earlier may still begin one: repeat this.
     Cost: as a freeze of each scope, and a change of its own.
     Raises OperationNotSupported for a sequence without PERIOD or counters, that cannot list its scopes, or for `at`
-    without TransactionalCounter; and InvalidChange for an `at` that is past, or of a period that is closed.
+    without TransactionalCounter; and InvalidChange for an `at` that is past, or of a period that is closed, and while a
+    switch is under way: with SortKeyMaximum, or for `at`.
     """
     strategy = _closable(sequence, period)
+    _require_settled(strategy, at)
     request = ChangeRequest("close", by, reason, dry_run)
     since = 0 if at is None else _moment(strategy, at)
     about = _noted(strategy, period, request, partial(_closing, since))
@@ -63,6 +67,16 @@ def reopen(
     return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
 
 
+def require_open_books(counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:
+    """Raise InvalidChange for a closed period that other writers would not see, or `only_later` one with a moment."""
+    for period, since in counter.closings.listed(send).items():
+        if since or not only_later:
+            raise InvalidChange(
+                f"The books of {counter.alias!r} of {period} are closed, or will be: `reopen` them before, and `close` "
+                "them after."
+            )
+
+
 def _closable(sequence: str, period: str) -> Strategy:
     """The strategy. Raises OperationNotSupported if it has no periods that can be closed, and InvalidPeriod."""
     strategy = strategies[sequence]
@@ -76,6 +90,13 @@ def _closable(sequence: str, period: str) -> Strategy:
     (check_period if strategy.config.series else Period.check)(strategy.naming.period, period)
     strategy.scopes.page(None, 1)  # raises if nothing lists them, before anything is closed
     return strategy
+
+
+def _require_settled(strategy: Strategy, at: datetime | None) -> None:
+    """Raise InvalidChange while a switch lets processes write that do not see the books, or no such moment."""
+    names = {name for row in strategy.rules.read(strategy.deadline().read) for name in row.switching}
+    if "SortKeyMaximum" in names or (names and at):
+        raise being_switched(strategy.alias)
 
 
 def _moment(strategy: Strategy, at: datetime) -> int:
@@ -120,7 +141,7 @@ def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any)
 def _closing(since: int, before: Mapping[str, Any], note: ChangeNote) -> Mapping[str, Any]:
     if before.get("since") == since and not before.get("open"):
         return before
-    if since and before.get("since") == 0:
+    if since and "since" in before and before["since"] <= note.at.timestamp():
         raise InvalidChange("at is given, but the period is closed already: `reopen` it first.")
     moment = datetime.fromtimestamp(since, UTC).isoformat(timespec="microseconds")
     return {**note.about, **({"at": moment} if since else {}), "since": since}
@@ -132,13 +153,13 @@ def _open_for(scope: str, before: Mapping[str, Any], note: ChangeNote) -> Mappin
 
 def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which a counter is closed, at once or from a moment on."""
-    if seen.state.frozen and (CLOSED in seen.state.frozen or since):
+    if CLOSED in (seen.state.frozen or {}):
         return Plan.in_place(seen)
     if since and (seen.state.closing or {}).get("since") == since:
         return Plan.in_place(seen)
-    if since:  # the counter may count on until then
+    if since:  # the counter may count on until then, unless it is frozen
         closing = {name: about[name] for name in ("by", "at", "reason", "since")}
-        stays = {CLOSING: seen.state.closing, "frozen": None, "thawed": seen.row.get("thawed")}
+        stays = {CLOSING: seen.state.closing, "frozen": seen.state.frozen, "thawed": seen.row.get("thawed")}
         return Plan.in_place(seen, seen.change(unchanged=stays, sets={CLOSING: closing}))
     frozen = {**note.about, CLOSED: True}
     if before := seen.state.frozen:  # by `freeze`: no thaw may open it now

@@ -27,6 +27,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import Scopes, scopes_of
+from .closings import require_open_books
 
 GAPLESS = "TransactionalCounter"
 SWITCHED = {GAPLESS, *COUNT_ALIKE}
@@ -48,6 +49,8 @@ def begun(strategy: Strategy, to: str, scope: Scopes, period: str | None, reques
     send = partial(read, client=strategy.config.client)
     stored = _stored_names(strategy, send)
     require_switchable(strategy, _problems(strategy, {type(strategy).__name__, to, *stored}))
+    if to != GAPLESS and strategy.counter:
+        require_open_books(strategy.counter, send, only_later=True)
     planner = _looked_at if to == GAPLESS else partial(opened, stored != SWITCHED)
     with strategy.rules.switching(send):
         changed = partial(apply_change, strategy.alias, planner=planner)

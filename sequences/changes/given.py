@@ -12,13 +12,14 @@ from ..commit.requests import Pending, PutRequest
 from ..commit.retries import new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import LAST_DOCUMENT
-from ..exceptions import InvalidChange, ItemExists, OperationNotSupported, WriteCancelled
+from ..exceptions import ItemExists, OperationNotSupported, WriteCancelled
 from ..registry import strategies
 from ..services.arguments import check_scope
 from ..strategies.base import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Scope
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
+from .arguments import being_switched
 from .moves import counter_to
 from .voids import void_row
 
@@ -120,7 +121,7 @@ def _planned(
     seen.require_order()
     seen.require_thawed()
     if seen.by_rows and seen.counter:
-        raise InvalidChange(f"{strategy.alias!r} is being switched to another strategy: finish that first.")
+        raise being_switched(strategy.alias)
     last = seen.numbers.before_start if seen.last is None else seen.last
     highest = max(given)
     first.clear()

@@ -1,6 +1,6 @@
 """The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
@@ -11,7 +11,6 @@ from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, SINCE
 from ..exceptions import DateRefused, InvalidChange, OperationNotSupported, SequenceError
 from ..registry import strategies
 from ..rows import operator_errors
-from ..rows.layout import SIGNATURE
 from ..rows.reading import pages
 from ..rows.tallies import ALWAYS, known_from_start
 from ..services.arguments import check_scope
@@ -80,9 +79,22 @@ def seed(
     one query, and every row with a function as scope. Raises InvalidChange for a column whose rows say no period,
     SequenceExhausted, and SequenceWentBack for a counter that must be recovered first.
     """
-    request = ChangeRequest("seed", by, reason, dry_run)
+    return seeded(sequence, source, ChangeRequest("seed", by, reason, dry_run), field=field, scope=scope, period=period)
+
+
+def seeded(
+    sequence: str,
+    source: Any,
+    request: ChangeRequest,
+    *,
+    field: str,
+    scope: Any,
+    period: str | None,
+    drops: bool = True,
+) -> list[Change]:
+    """The changes of `seed`. Unless it `drops` blocks, a scope that is further already stays where it is."""
     return [
-        apply_change(sequence, each, request, partial(_seeded, number))
+        apply_change(sequence, each, request, partial(_seeded, number, drops))
         for each, number in _numbers_of(sequence, source, field, scope, period)
     ]
 
@@ -128,10 +140,10 @@ def _numbers_of_rows(
     yield from highest.items()
 
 
-def _seeded(number: int | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+def _seeded(number: int | None, drops: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_order()
     stored = seen.numbers.before_start if seen.top is None else seen.top
-    return moved_to(seen, stored if number is None else number, note)
+    return moved_to(seen, stored if number is None else number, note, drops=drops)
 
 
 def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name
@@ -155,7 +167,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
 
     Each time it moves a scope by its margin. A scope that was recovered at the moment `since`, or after it, stays: so
     can a run over many scopes be repeated that failed midway. A note of its error (`__notes__`) has the moment.
-    More cost: a query of all markers of the scope, and of the history.
+    More cost: a query of all markers of the scope, and once of the history.
     Raises SequenceExhausted, and ScopeNotFound for a scope that is named and has no evidence at all.
     """
     check_whole("margin", margin)
@@ -166,7 +178,8 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     strategy = strategies[sequence]
     moment = (since or datetime.fromtimestamp(strategy.wall(), UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
-    plan, request = partial(_recovered, margin, past, since), ChangeRequest("recover", by, reason, dry_run)
+    plan = partial(_recovered, margin, past, since, _Past(strategy.history.every()))
+    request = ChangeRequest("recover", by, reason, dry_run)
     made = apply_to_all(sequence, scopes_of(strategy, scope, period), request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
         try:
@@ -177,13 +190,28 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     return made
 
 
-def _recovered(margin: int, past: int | None, since: datetime | None, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    strategy, numbers = seen.strategy, seen.numbers
-    told, lines = [] if past is None else [past], list(strategy.history.of(seen.scope))
-    if since and any(line.kind == "recover" and line.at >= since for line in lines):
+class _Past:
+    """What the history tells of each scope: how far changes have moved it, and when it was last recovered."""
+
+    def __init__(self, lines: Iterable[Change]) -> None:
+        self.moved: dict[Scope, int] = {}
+        self.recovered: dict[Scope, datetime] = {}
+        for line in lines:
+            scope = Dated.of(line.scope, line.period)
+            if line.kind in MOVES and line.after is not None:  # clocks differ: all count
+                self.moved[scope] = max(line.after, self.moved.get(scope, line.after))
+            if line.kind == "recover":
+                self.recovered[scope] = max(line.at, self.recovered.get(scope, line.at))
+
+
+def _recovered(
+    margin: int, past: int | None, since: datetime | None, history: _Past, seen: ScopeSnapshot, note: ChangeNote
+) -> Plan:
+    strategy, numbers, recovered = seen.strategy, seen.numbers, history.recovered.get(seen.scope)
+    if since and recovered and recovered >= since:
         return Plan.in_place(seen)
-    moved = [line.after for line in lines if line.kind in MOVES and line.after is not None]  # clocks differ: all count
-    evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope), *moved]
+    told = [each for each in (past, history.moved.get(seen.scope)) if each is not None]
+    evidence = [*told, seen.handed_out, *_in_markers(strategy, seen.scope)]
     highest = numbers.reaching(max(evidence), numbers.before_start)
     if highest == numbers.before_start:
         seen.require_existing()
@@ -201,14 +229,17 @@ def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
         yield from (row["value"] + step * (row.get("count", 1) - 1) for row in own)
 
 
-def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote) -> Plan:
-    """The plan after which every new value is above `value`. A scope that is frozen stays so."""
+def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool = True) -> Plan:
+    """The plan after which every new value is above `value`, if it `drops` also of blocks that processes hold.
+
+    A scope that is frozen stays so.
+    """
     before_start = seen.numbers.before_start
     counted = before_start if seen.state.last_value is None else seen.state.last_value
     base = before_start if seen.last is None else seen.numbers.reaching(seen.last, before_start)
     reached = seen.numbers.up_to(value, base)
     behind = reached > counted
-    drops = not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
+    drops = drops and not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
     if drops and reached <= seen.numbers.maximum - seen.numbers.step:
         reached += seen.numbers.step  # no process gives lower values any more, also not of a block that it holds
     if reached > seen.numbers.maximum:
@@ -234,7 +265,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
     if isinstance(seen.scope, Dated) and seen.state.last_value is None:
         _, closing = seen.counter.closings.about(seen.scope, seen.send)
     frozen, last_value = seen.state.frozen, seen.state.last_value
-    kept = {name: frozen[name] for name in SIGNATURE if name in frozen} if frozen else {}
+    kept = {name: told for name, told in frozen.items() if name != "highest"} if frozen else {}
     is_busy = not seen.strategy.gapless and not frozen and seen.state.highest == last_value
     moves = is_busy and last_value is not None and last_value < value
     exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")

@@ -39,6 +39,7 @@ from ..types import Change, Scope
 from . import gapless
 from .apply import ChangeNote, ChangeRequest, Plan, apply_change, write
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
+from .closings import require_open_books
 from .moves import counter_to
 from .voids import void_rows
 
@@ -67,7 +68,8 @@ def switch(
     `to` is the name of the new strategy. `counter_table` is the new configuration's; a sequence with a counter
     has its own. To a strategy that may leave gaps the line of each scope says up to which value there is none.
     Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
-    collections, tables that would be others) or cannot list its scopes; and SequenceFrozen for a scope that is frozen.
+    collections, tables that would be others) or cannot list its scopes; SequenceFrozen for a scope that is frozen; and
+    InvalidChange for closed books that writers of the other strategy do not see.
     All scopes are looked at before the switch begins, and again when they are changed. If it fails midway, repeat it:
     what is done stays as it is.
     """
@@ -78,7 +80,10 @@ def switch(
     if gapless.moves_counters(strategy, to, send):
         return gapless.begun(strategy, to, scope, period, request)
     prepare = _followed if to == "TransactionalCounter" else _passed
-    prepared = partial(apply_change, sequence, planner=prepare, counter=_switchable(strategy, counter_table))
+    counter = _switchable(strategy, counter_table)
+    if to == "SortKeyMaximum":
+        require_open_books(counter, send)
+    prepared = partial(apply_change, sequence, planner=prepare, counter=counter)
     with strategy.rules.switching(send):
         scopes = _listed(strategy, to, scope, period)
         rehearsal = replace(request, dry_run=True)
@@ -107,7 +112,7 @@ def finish_switch(
     reason: str,
     dry_run: bool = False,
 ) -> list[Change]:
-    """End a switch when no process of the old strategy is left. Counters are put on their highest items before.
+    """End a switch when no process of the old strategy is left. Counters that stay are put on their highest items.
 
     From a strategy that may leave gaps each counter is closed to it: the line of its scope explains the numbers that
     are missing up to its `after`, and above it none is.
@@ -122,7 +127,7 @@ def finish_switch(
     counter = _switchable(strategy, counter_table)
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.switching(send):
-        scopes = scopes_of(strategy, scope, period) if to == "TransactionalCounter" else ()
+        scopes = scopes_of(strategy, scope, period) if to and strategy.counter else ()
         changes = [apply_change(sequence, each, request, _followed, counter=counter) for each in scopes]
     return [*changes, *_noted(strategy, None, request)]
 

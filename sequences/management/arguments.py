@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sequences.changes import EveryScope
+from sequences.services.arguments import has_controls
 from sequences.types import named_scope, scope_text
 
 Options = Mapping[str, Any]
@@ -24,6 +25,8 @@ def add_prefix(parser: ArgumentParser | Any) -> None:
 def _beginning(text: str) -> str:
     if not text:  # as a variable of the shell that is not set, which must not mean every scope
         raise ArgumentTypeError("it is empty: give the first characters of the scopes")
+    if has_controls(text):
+        raise ArgumentTypeError("it has control characters, which no scope has: leave them out")
     return text
 
 

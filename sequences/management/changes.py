@@ -5,6 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.apps import apps
@@ -13,8 +14,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections, router
 
 from sequences import changes
+from sequences.changes.apply import ChangeRequest
 from sequences.changes.arguments import Scopes
-from sequences.changes.moves import MARGIN
+from sequences.changes.moves import MARGIN, seeded
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.fields import SequenceField
 from sequences.management.arguments import Options, add_prefix, add_scope, login, one_scope, scopes
@@ -153,15 +155,17 @@ def _by(change: Callable[..., Change | list[Change]], *names: str) -> Make:
 
 
 def _seed(options: Options, scope: Scopes) -> list[Change]:
-    given = {**_signed(options), "dry_run": options["dry_run"] or options["check"]}
-    alias = options["alias"]
-    if options["column"] is not None:
-        field = _sequence_field(options["column"], alias)
-        rows = field.model._base_manager.using(options["database"] or router.db_for_write(field.model)).all()
-        return changes.seed(alias, rows, field=field.name, scope=field.scope, **given)
-    if options["items"]:
-        return changes.seed(alias, "items", scope=scopes(options), **given)
-    return changes.seed(alias, options["number"], scope=scope, **given)
+    alias, is_check = options["alias"], options["check"]
+    request = ChangeRequest("seed", options["by"], options["reason"], options["dry_run"] or is_check)
+    seed = partial(seeded, alias, request=request, period=options["period"], drops=not is_check)
+    if options["column"] is None:
+        source = ("items", scopes(options)) if options["items"] else (options["number"], scope)
+        return seed(source[0], field="", scope=source[1])
+    if options["scope"] is not None:
+        raise CommandError("A column says the scope of each row: leave --scope out.")
+    field = _sequence_field(options["column"], alias)
+    rows = field.model._base_manager.using(options["database"] or router.db_for_write(field.model)).all()
+    return seed(rows, field=field.name, scope=field.scope)
 
 
 def _sequence_field(column: str, alias: str) -> SequenceField:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from .. import dynamodb
@@ -17,7 +17,7 @@ from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers, highest, is_below
-from .reading import read_rows, sorted_page, stored_row
+from .reading import pages, read_rows, sorted_page, stored_row
 from .tallies import RULERS, tallies_in
 
 CLOSED = "closed"
@@ -151,6 +151,7 @@ class CounterRows:
 
 
 UNITS = 1.0  # of a read of the row
+PERIODS_A_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,13 @@ class Closings:
         texts of the scopes that are open again.
         """
         return stored_row(*self.place(period), send)
+
+    def listed(self, send: Send) -> dict[str, int]:
+        """From which moment on each period is closed, 0 for always. Rows beside the items are not listed."""
+        if self.rows.beside_items:
+            return {}
+        read_pages = pages(self.rows.schema, f"#closed#{self.rows.name}", PERIODS_A_PAGE, "since", send=send)
+        return {row["scope"]: row["since"] for row in chain.from_iterable(read_pages) if "since" in row}
 
     def about(self, scope: Dated, send: Send) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The row of the period of a scope that begins, and what it says of that scope: empty if it stays open.

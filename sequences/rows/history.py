@@ -80,10 +80,14 @@ class History:
         rows, place = sorted_page(self.schema, self.partition, after, limit, *FIELDS, newest_first=True)
         return [self._change(row) for row in rows], place and f"{self.alias}#{place}"
 
-    def of(self, scope: Scope) -> Iterator[Change]:
-        """The changes of one scope, the newest first. One query for each MB of the history."""
+    def every(self) -> Iterator[Change]:
+        """All changes, the newest first. One query for each MB of the history."""
         for page in pages(self.schema, self.partition, LINES_A_PAGE, *FIELDS, newest_first=True):
-            yield from (change for change in map(self._change, page) if Dated.of(change.scope, change.period) == scope)
+            yield from map(self._change, page)
+
+    def of(self, scope: Scope) -> Iterator[Change]:
+        """The changes of one scope, at the same cost."""
+        return (change for change in self.every() if Dated.of(change.scope, change.period) == scope)
 
     def _place(self, cursor: str) -> str:
         """The key of the line at which a page ended."""

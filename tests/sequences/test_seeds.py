@@ -238,6 +238,11 @@ class TestCommand:
         with pytest.raises(CommandError, match=r"shop\.Order\.id is no SequenceField.*use SeedSequence"):
             seed("orders", "shop.Order.id")
 
+    def test_a_scope_beside_a_column(self, shop: ModuleType) -> None:
+        """A column has the scope of each row, so that one cannot be named."""
+        with pytest.raises(CommandError, match="leave --scope out"):
+            seed("orders", "shop.Order.number", "--scope", "A")
+
     def test_a_column_of_another_sequence(self, shop: ModuleType) -> None:
         """A column that another sequence numbers is refused: one of the two names is a mistake."""
         with pytest.raises(CommandError, match=r"numbered by 'orders', not by 'deliveries'"):

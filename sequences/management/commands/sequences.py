@@ -1,5 +1,7 @@
 """`manage.py sequences`: how sequences stand, audits, guarded changes, estimates, and tables of what there is."""
 
+import os
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
 from functools import partial
@@ -63,6 +65,9 @@ class Command(BaseCommand):
             raise CommandError(_with_notes(str(error), error)) from error
         except KeyboardInterrupt as error:
             raise CommandError(_with_notes("Stopped before the end.", error), returncode=130) from None
+        except BrokenPipeError:  # who reads this has read enough, as `head` has
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stdout.fileno())  # for what is still in its buffer
+            sys.exit(141)  # as a shell says of a program that SIGPIPE ends
 
 
 def _with_notes(text: str, error: BaseException) -> str:

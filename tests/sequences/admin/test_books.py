@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from sequences import put_next
 from sequences.admin import dialogs
 from sequences.changes import close, history
 from sequences.exceptions import SequenceFrozen, SequenceUnavailable
+from sequences.registry import strategies
+from sequences.strategies.counter_strategy import counter_of
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
 from tests.sequences.admin.test_admin import LIST, client_with
@@ -95,6 +98,16 @@ def test_a_moment_in_the_future(client: Client) -> None:
     assert client.post(CLOSE, {**form, "confirmed": "Yes"}).status_code == 302
     assert not is_closed("A")
     assert "which is past" in client.post(CLOSE, {**form, "at": "2020-01-01T00:00"}).content.decode()
+
+
+def test_a_moment_without_time_zones(client: Client, settings: Settings) -> None:
+    """A project without USE_TZ closes books at a moment of its TIME_ZONE."""
+    settings.USE_TZ, settings.TIME_ZONE = False, "Europe/Berlin"
+    form = {**ASKED, "at": "2126-02-01T00:00", "confirmed": "Yes"}
+    assert client.post(CLOSE, form).status_code == 302
+    strategy = strategies["invoices"]
+    row = counter_of(strategy).closings.read("2025", strategy.deadline().read)
+    assert row["at"].startswith("2126-01-31T23:00")
 
 
 def test_what_a_sequence_cannot(client: Client) -> None:

@@ -524,6 +524,16 @@ class TestSeed:
         (change,) = changes.seed("block", number, scope=scope, **WHO)
         assert (change.before, change.after) == (12, after)
 
+    def test_a_check_beside_blocks(self, scope: str) -> None:
+        """A check that a sequence is past a number passes where it is, and moves nothing."""
+        last = get_next_values(20, "block", scope=scope)[-1]
+        arguments = ("block", "--scope", scope, "--reason", "a look", "--check", "--number")
+        stored = read_counter("block", scope)["last_value"]
+        assert f"seed at {stored}, by" in written("seed", *arguments, str(last))
+        with pytest.raises(CommandError, match=r"not past their numbers: 1\."):
+            written("seed", *arguments, str(stored + 1))
+        assert read_counter("block", scope)["last_value"] == stored
+
     def test_items_beside_a_block(self, scope: str) -> None:
         """Blocks are dropped for the numbers of stored items, too."""
         put_some("block", scope, 1)
@@ -642,6 +652,18 @@ class TestRecover:
         made = changes.recover("optimistic-put", margin=10, **WHO)
         assert [(change.scope, change.after) for change in made] == [(None, 12), ("a", 12), ("b", 12)]
         dynamodb.delete_table(dynamodb.table_name("marks"))
+
+    def test_the_history_is_read_once(self, scope: str, wire: Wire) -> None:
+        """However many scopes are recovered: after a freeze of each, it has as many lines as there are scopes."""
+        for end in ("a", "b", "c"):
+            put_next("transactional", {}, scope=f"{scope}{end}")
+            changes.advance("transactional", to=500, scope=f"{scope}{end}", **WHO)
+        history = strategies["transactional"].history.partition
+        wire.sent.clear()
+        made = changes.recover("transactional", scope=changes.EveryScope(scope), margin=1, **WHO)
+        assert [change.after for change in made] == [501] * 3
+        asked = [body["ExpressionAttributeValues"].values() for body in wire.bodies("Query")]
+        assert sum({"S": history} in values for values in asked) == 1
 
     def test_a_repeat_after_a_failure(self, tables: str, install: Callable[..., Strategy]) -> None:
         """What fails midway says how to repeat it, so that no scope is moved by its margin twice."""

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from sequences import get_last_value, get_next_value, put_next, put_next_together
-from sequences.changes import EVERY_SCOPE, advance, apply, close, freeze, history, put_at, reopen, thaw
+from sequences.changes import (
+    EVERY_SCOPE,
+    advance,
+    apply,
+    close,
+    finish_switch,
+    freeze,
+    history,
+    put_at,
+    recover,
+    reopen,
+    switch,
+    thaw,
+)
 from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, SequenceError, SequenceFrozen
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
@@ -39,6 +52,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 }
 COUNTERS = ["invoices", "beside", "atomic", "optimistic", "blocks"]
 EXACT = ["invoices", "beside"]
+TO_500 = {"advance": ["--to=500"], "seed": ["--number=500"]}
 THEN, NOW = date(2025, 12, 31), date(2026, 1, 2)
 
 
@@ -272,14 +286,37 @@ class TestAt:
         assert put(self.name, "A") == 2
 
     def test_moments_that_are_refused(self, clock: Clock) -> None:
-        """A moment that is past, has no time zone, or comes after the end."""
+        """A moment that is past, has no time zone, is beyond all years, or comes after the end."""
         with pytest.raises(InvalidChange, match="which is past: leave it out"):
             close(self.name, "2025", at=datetime(2026, 1, 9, tzinfo=UTC), **SIGNED)
         with pytest.raises(InvalidChange, match="must be a datetime with a time zone"):
             close(self.name, "2025", at=datetime(2026, 2, 1), **SIGNED)  # noqa: DTZ001
+        with pytest.raises(InvalidChange, match="from year 1 to 9999 in UTC"):
+            close(self.name, "2025", at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=1))), **SIGNED)
         close(self.name, "2025", **SIGNED)
         with pytest.raises(InvalidChange, match="is closed already: `reopen` it first"):
             close(self.name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
+
+    def test_later_when_it_holds(self, clock: Clock) -> None:
+        """What is closed since a moment is not opened until a later one, also for a scope that begins."""
+        at = datetime(2026, 2, 1, tzinfo=UTC)
+        close(self.name, "2025", at=at, **SIGNED)
+        clock.now = at.timestamp()
+        with pytest.raises(InvalidChange, match="is closed already: `reopen` it first"):
+            close(self.name, "2025", at=at + timedelta(days=1), **SIGNED)
+        refused(self.name, "A")
+
+    @pytest.mark.parametrize("thawed_after", [False, True])
+    def test_a_frozen_scope(self, clock: Clock, thawed_after: bool) -> None:
+        """It is closed from the moment on, whether it is thawed before or after that."""
+        at = datetime(2026, 2, 1, tzinfo=UTC)
+        put(self.name, "A")
+        freeze(self.name, scope="A", period="2025", **SIGNED)
+        close(self.name, "2025", at=at, **SIGNED)
+        clock.now += thawed_after * 10**8
+        thaw(self.name, scope="A", period="2025", **SIGNED)
+        clock.now = max(clock.now, at.timestamp())
+        refused(self.name, "A")
 
     def test_counters_that_take_first(self, clock: Clock) -> None:
         """They have no such condition."""
@@ -389,6 +426,20 @@ class TestReopen:
         reopen(name, "2025", **SIGNED)
         assert put(name, "A") > 1
 
+    @pytest.mark.parametrize("kind", ["advance", "seed", "recover"])
+    def test_a_scope_that_moves_stays_closed(self, name: str, kind: str) -> None:
+        """A counter that moves in closed books is closed still, and no thaw opens it, as after a restore."""
+        put(name, "A")
+        close(name, "2025", **SIGNED)
+        if kind == "recover":
+            recover(name, **SIGNED)
+        else:
+            call_command("sequences", kind, name, *TO_500[kind], "--scope=A", "--period=2025", "--reason=a test")
+        thaw(name, scope=EVERY_SCOPE, period="2025", **SIGNED)
+        refused(name, "A")
+        reopen(name, "2025", **SIGNED)
+        assert put(name, "A") > 100
+
     def test_given_numbers(self) -> None:
         """They are refused in closed books, too."""
         put("invoices", "A")
@@ -410,6 +461,31 @@ class TestRefused:
         with tapped() as wire, pytest.raises(InvalidPeriod):
             close("invoices", "2025-01", **SIGNED)
         assert wire.sent == []
+
+    @pytest.mark.parametrize("to", ["SortKeyMaximum", "BlockAllocator"])
+    def test_while_it_is_switched(self, to: str) -> None:
+        """Writers of SortKeyMaximum do not see the books, and those that may leave gaps see no moment in the future."""
+        put("invoices", "A")
+        switch("invoices", to=to, **SIGNED)
+        for at in (None, datetime(2126, 2, 1, tzinfo=UTC))[to == "BlockAllocator" :]:
+            with pytest.raises(InvalidChange, match="is being switched to another strategy: finish that first"):
+                close("invoices", "2025", at=at, **SIGNED)
+        assert put("invoices", "B") == 1
+        finish_switch("invoices", **SIGNED)
+        close("invoices", "2025", **SIGNED)
+        refused("invoices", "B")
+
+    @pytest.mark.parametrize(
+        ("to", "at"), [("SortKeyMaximum", None), ("BlockAllocator", datetime(2126, 2, 1, tzinfo=UTC))]
+    )
+    def test_a_switch_to_writers_that_do_not_see_them(self, to: str, at: datetime | None) -> None:
+        """It begins when the books are open, also those of a period without numbers, and of a moment in the future."""
+        put("invoices", "A", NOW)
+        close("invoices", "2025", at=at, **SIGNED)
+        with pytest.raises(InvalidChange, match="'invoices' of 2025 are closed, or will be: `reopen` them before"):
+            switch("invoices", to=to, **SIGNED)
+        reopen("invoices", "2025", **SIGNED)
+        assert [made.scope for made in switch("invoices", to=to, **SIGNED)] == [None, "A"]
 
     def test_without_who_and_why(self) -> None:
         """As every guarded change."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +16,21 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_next_value, get_next_values, put_next
 from sequences.capabilities import strategy_classes
-from sequences.changes import adopt, changed_settings, finish_switch, freeze, history, recover, switch
+from sequences.changes import (
+    EveryScope,
+    adopt,
+    changed_settings,
+    close,
+    finish_switch,
+    freeze,
+    history,
+    recover,
+    reopen,
+    switch,
+)
 from sequences.exceptions import (
     AccessRefused,
+    InvalidChange,
     NotWritten,
     OperationNotSupported,
     RulesChanged,
@@ -194,6 +207,45 @@ class TestRefused:
         assert [(one.scope, one.after) for one in rehearsed] == [(one.scope, one.after) for one in made]
         assert put() > last
         assert new.rules.enforced
+
+
+@pytest.mark.parametrize(
+    ("named", "left_out"), [({"scope": "a"}, "'b' of 2025"), ({"scope": EveryScope("b")}, "'a' of 2025")]
+)
+def test_a_scope_that_is_left_out(become: Become, named: dict[str, Any], left_out: str) -> None:
+    """It would begin again at START: where scopes are known, no number of theirs comes twice."""
+    become(ATOMIC, PERIOD="year")
+    for scope in SCOPES:
+        put_next("orders", {}, scope=scope, date=datetime.date(2025, 1, 1))
+    become(ATOMIC, {"counter_table": "more_counters"}, PERIOD="year")
+    for dry_run in (True, False):
+        with pytest.raises(InvalidChange, match=f"{left_out} is not named, and would begin again: name all, or none"):
+            adopt("orders", **named, period="2025", **WHO, dry_run=dry_run)
+    adopt("orders", scope=SCOPES, period="2025", **WHO)
+    assert put_next("orders", {}, scope="b", date=datetime.date(2025, 1, 1)).value == 2
+
+
+@pytest.mark.parametrize(
+    ("present", "at"),
+    [
+        (entry_of(TRANSACTIONAL, {"counter_table": "more_counters"}), None),
+        (entry_of(ATOMIC), datetime.datetime(2126, 2, 1, tzinfo=datetime.UTC)),
+    ],
+)
+def test_books_that_would_be_left_behind(become: Become, present: dict[str, Any], at: datetime.datetime | None) -> None:
+    """A period without numbers, or one that will be closed, is opened before: the present writers would not see it."""
+    become(TRANSACTIONAL, PERIOD="year")
+    put()
+    close("orders", "2025", at=at, **WHO)
+    for dry_run in (True, False):
+        become(present["STRATEGY"], present["OPTIONS"], PERIOD="year")
+        with pytest.raises(InvalidChange, match="'orders' of 2025 are closed, or will be: `reopen` them before"):
+            adopt("orders", **WHO, dry_run=dry_run)
+    become(TRANSACTIONAL, PERIOD="year")
+    reopen("orders", "2025", **WHO)
+    become(present["STRATEGY"], present["OPTIONS"], PERIOD="year")
+    adopt("orders", **WHO)
+    assert put() == 2
 
 
 def test_other_digits_in_the_sort_key(become: Become) -> None:

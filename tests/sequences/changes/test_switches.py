@@ -92,6 +92,16 @@ class TestSteps:
         finish_switch(NAME, scope=scope, **WHO)
         assert audit(strategies[NAME], scope).unexplained == 0
 
+    def test_it_is_given_up(self, now: Callable[[str], Strategy], scope: str) -> None:
+        """Where the counters stay after all, their end puts them on the items of the other strategy."""
+        put(now("TransactionalCounter"), scope)
+        switch(NAME, to="SortKeyMaximum", scope=scope, **WHO)
+        assert [put(now("SortKeyMaximum"), scope) for _ in range(2)] == [2, 3]
+        now("TransactionalCounter")
+        finish_switch(NAME, scope=scope, **WHO)
+        assert read_counter(NAME, scope)["last_value"] == 3
+        assert put(process("TransactionalCounter"), scope) == 4
+
     def test_gaps_from_before(self, now: Callable[[str], Strategy], scope: str) -> None:
         """A row that was deleted before the switch to a counter is missing after it, too."""
         old = now("SortKeyMaximum")

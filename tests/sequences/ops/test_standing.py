@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -48,6 +49,15 @@ def rows(*arguments: str) -> list[dict[str, Any]]:
 def lines(*arguments: str) -> list[dict[str, str]]:
     """What a command tells in lines with tabs, by the names of the columns."""
     return [dict(zip(NAMES, line.split("\t"), strict=True)) for line in written(*arguments).splitlines()]
+
+
+def test_a_reader_that_has_read_enough() -> None:
+    """A command whose output goes to `head` ends without a trace, as other programs do."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", buffering=1) as output, pytest.raises(SystemExit) as ended:
+        call_command("sequences", "list", stdout=output)
+    assert ended.value.code == 141
 
 
 class TestList:

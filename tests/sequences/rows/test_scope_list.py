@@ -233,10 +233,11 @@ class TestEveryScope:
         found, _ = changes.history("sort-key", scope=EveryScope(f"{scope}eu-"), limit=1000)
         assert sorted(str(line.scope) for line in found) == sorted([f"{scope}eu-1", f"{scope}eu-2"] * 2)
 
-    def test_an_empty_prefix(self) -> None:
-        """A variable of a shell that is not set freezes nothing."""
-        with pytest.raises(CommandError, match="--prefix: it is empty"):
-            written("sequences", "freeze", "sort-key", "--prefix", "", "--reason", "a test")
+    @pytest.mark.parametrize(("prefix", "said"), [("", "it is empty"), ("\udcff", "it has control characters")])
+    def test_what_is_no_prefix(self, prefix: str, said: str) -> None:
+        """A variable of a shell that is not set freezes nothing, nor does a byte that is no character."""
+        with pytest.raises(CommandError, match=f"--prefix: {said}"):
+            written("sequences", "freeze", "sort-key", "--prefix", prefix, "--reason", "a test")
 
     def test_a_prefix_in_every_period(self, scope: str, install: Callable[..., Strategy]) -> None:
         """Where only one period can be searched, all are read, and the names compared."""
