@@ -222,7 +222,7 @@ class TestCommand:
             read.append(rows.db)
             return []
 
-        monkeypatch.setattr("sequences.changes.seed", note)
+        monkeypatch.setattr("sequences.management.changes.seeded", note)
         settings.DATABASE_ROUTERS = [f"{__name__}.Elsewhere"]
         seed("orders", "shop.Order.number")
         seed("orders", "shop.Order.number", "--database", "default")
