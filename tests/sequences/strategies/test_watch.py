@@ -286,6 +286,23 @@ class TestStopped:
         with pytest.raises(SequenceFrozen):
             get_next_value("block", scope=scope)
 
+    def test_a_look_after_the_last_moment(self, allocator: BlockAllocator, scope: str, time_passes: Clock) -> None:
+        """The same holds if its thread goes on and looks before the one that has taken the value."""
+        take_some("block", scope, 2)
+        pool = allocator._held.pools[scope]
+
+        def stopped() -> Iterator[int]:
+            pool.serving = iter(range(4, 6))
+            with elsewhere():
+                changes.freeze("block", scope=scope, **WHO)
+            time_passes.now += 10_000
+            allocator._watch.look()
+            yield 3
+
+        pool.serving = stopped()
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
     def test_no_change(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
         """It goes on with its block after one look, which is one query."""
         take_some("block", scope, 2)
