@@ -37,6 +37,10 @@ class Beginning:
     ranges: tuple[range, ...] = ()
     born: str | None = None
 
+    def is_of(self, row: Mapping[str, Any]) -> bool:
+        """Whether a counter is the one that was found, and no operator has changed it since."""
+        return row.get(CHANGED) == self.changed and self.born in (None, row.get(BORN))
+
 
 class GivenBack:
     """The values that were given back in the scopes of one sequence."""
@@ -112,7 +116,7 @@ class GivenBack:
             # After the read: in a table that is made again later, no row has this token.
             life = self._life(deadline, anew=True)
             texts = [*self._texts(row, life), *map(_text, ranges)]
-            is_same = life == since.life and row.get(CHANGED) == since.changed and row.get(BORN) == since.born
+            is_same = life == since.life and since.is_of(row)
             if not (life and since.born and is_same) or len(texts) > MOST_RANGES:
                 return False
             try:
