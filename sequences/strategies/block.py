@@ -13,6 +13,7 @@ from ..commit.commit_queues import GLANCE_SECONDS, is_inner
 from ..commit.requests import Committer, Pending, ReserveRequest, values_of
 from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
+from ..dynamodb import elapsed
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..metrics.instruments import BLOCKS
@@ -23,7 +24,7 @@ from .atomic import Addition
 from .block_pool import Block, BlockPool, Fetch
 from .counter_strategy import CounterStrategy
 from .held_blocks import HeldBlocks
-from .watch import Watch, elapsed
+from .watch import Watch
 
 logger = logging.getLogger(__name__)
 
