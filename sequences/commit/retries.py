@@ -52,7 +52,7 @@ def new_token() -> str:
 class Timing:
     """The clock, the sleep and the random source of a deadline. All times are in seconds."""
 
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = dynamodb.elapsed
     sleep: Callable[[float], None] = time.sleep
     uniform: Callable[[float, float], float] = random.uniform
     first_pause: float = 0.005

@@ -11,6 +11,7 @@ from .client import (
     account,
     call,
     caller,
+    elapsed,
     is_silent,
     now,
     region,

@@ -29,6 +29,10 @@ from .values import used_units
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+# Seconds that go on while a process is stopped or its machine sleeps; on Linux the monotonic clock stops then.
+elapsed: Callable[[], float] = (
+    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+)
 UNSENT = "Unsent"  # the code of a request that the test kit keeps back
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
 MOST_STEP = 10.0  # by how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS
@@ -41,14 +45,14 @@ class ClientNotMade(NotWritten):
 
 
 class EngineClock:
-    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's monotonic clock.
+    """The engine's wall clock: the Date of its last answer, plus the time since by this machine's steady clock.
 
     A Date that is more than MOST_STEP off is believed when the next other Date agrees with it; until then the former
     reckoning goes on. The first Date is compared with this machine's clock.
 
         answers   12:00:01   12:00:02   (8 days later)     12:00:03      a gateway's clock was wrong
         now       12:00:01   12:00:02   12:00:02           12:00:03
-        answers   12:00:01   14:00:00   14:00:01                         the machine was suspended
+        answers   12:00:01   14:00:00   14:00:01                         a suspended virtual machine
         now       12:00:01   12:00:02   14:00:01
     """
 
@@ -63,17 +67,17 @@ class EngineClock:
             return
         self._date = date
         try:
-            ahead = mktime_tz(parsedate_tz(date)) - time.monotonic()  # type: ignore[arg-type]  # None is a TypeError
+            ahead = mktime_tz(parsedate_tz(date)) - elapsed()  # type: ignore[arg-type]  # None is a TypeError
         except (*UNREADABLE, OverflowError):
             return
-        known = time.time() - time.monotonic() if self._ahead is None else self._ahead
+        known = time.time() - elapsed() if self._ahead is None else self._ahead
         if abs(ahead - known) <= MOST_STEP or abs(ahead - self._doubted) <= MOST_STEP:
             self._ahead, self._doubted = ahead, math.nan
         else:
             self._doubted = ahead
 
     def now(self) -> float:
-        return time.time() if self._ahead is None else self._ahead + time.monotonic()
+        return time.time() if self._ahead is None else self._ahead + elapsed()
 
 
 class _Client:

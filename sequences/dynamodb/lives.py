@@ -75,9 +75,13 @@ class TableLife:
 
 @dataclass(slots=True)
 class KnownLives:
-    """The life of each table, and until when (monotonic seconds) it need not be asked again."""
+    """The life of each table, and until when (monotonic seconds) it need not be asked again.
+
+    `used` is when each table was last in use, by a clock that goes on while the machine sleeps.
+    """
 
     by_table: dict[str, tuple[TableLife, float]] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
     epoch: int = 0
 
     def forget(self) -> None:

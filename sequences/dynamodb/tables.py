@@ -19,6 +19,7 @@ from .lives import TableLife, copies_in
 logger = logging.getLogger(__name__)
 
 ASK_AGAIN_SECONDS = 60.0
+LONGEST_PAUSE = 60.0  # in which no table is deleted and restored
 INDEX_SECONDS = 120.0
 # Without a life nothing is known of what other processes of the host have given: an engine that comes back tells it.
 SOON_SECONDS = 1.0
@@ -41,13 +42,16 @@ def life_of(
 ) -> TableLife:
     """The life of a table.
 
-    A process asks once by one `DescribeTable`. It asks again when a request finds the table missing, when it makes or
-    deletes tables itself, or with `anew`. If the engine does not answer, the life that is known stands for a minute,
-    or one without identity for a second, so that numbers do not wait. Raises TableMissing and NotConfigured.
+    A process asks once by one `DescribeTable`. It asks again when a request finds the table missing, when it has not
+    used the table for LONGEST_PAUSE, when it makes or deletes tables itself, or with `anew`. If the engine does not
+    answer, the life that is known stands for a minute, or one without identity for a second, so that numbers do not
+    wait. Raises TableMissing and NotConfigured.
     """
-    lives = client.lives(alias)
+    lives, now = client.lives(alias), client.elapsed()
     known, until = lives.by_table.get(table, (None, -math.inf))
-    if known and not anew and time.monotonic() < until:
+    paused = now - lives.used.get(table, now) > LONGEST_PAUSE
+    if known and not (anew or paused) and time.monotonic() < until:
+        lives.used[table] = now
         return known
     epoch = lives.epoch
     try:
@@ -65,7 +69,7 @@ def life_of(
         table_id = "" if copies.is_global else str(about.get("TableId", ""))
         life = TableLife(place, _identity(about, place), epoch, copies, tuple(keys_in(about).items()), table_id)
         until = math.inf
-    lives.by_table[table] = (life, until)
+    lives.by_table[table], lives.used[table] = (life, until), now
     return life
 
 

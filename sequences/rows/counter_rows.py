@@ -11,7 +11,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION, KeySchema, Wire
+from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION, KeySchema, Wire
 from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
@@ -122,7 +122,7 @@ class CounterRows:
     def of_scopes(self, scopes: Sequence[Scope], send: Send) -> dict[Scope, Mapping[str, Any]]:
         """The stored counters of at most 100 scopes, empty where none is stored. Those that the engine leaves out are
         missing. One consistent request."""
-        rows = read_rows(self.table, [*map(self.key, scopes)], [*_COUNTING, GIVEN_BACK, BORN], send)
+        rows = read_rows(self.table, [*map(self.key, scopes)], [*_COUNTING, GIVEN_BACK, CHANGED, BORN], send)
         return {scope: row for scope, row in zip(scopes, rows, strict=True) if row is not None}
 
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:

@@ -13,6 +13,7 @@ from ..commit.commit_queues import GLANCE_SECONDS, is_inner
 from ..commit.requests import Committer, Pending, ReserveRequest, values_of
 from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
+from ..dynamodb import elapsed
 from ..exceptions import SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..metrics.instruments import BLOCKS
@@ -23,7 +24,7 @@ from .atomic import Addition
 from .block_pool import Block, BlockPool, Fetch
 from .counter_strategy import CounterStrategy
 from .held_blocks import HeldBlocks
-from .watch import Watch, elapsed
+from .watch import Watch
 
 logger = logging.getLogger(__name__)
 
@@ -99,14 +100,15 @@ class BlockAllocator(CounterStrategy):
         while True:
             try:
                 pool = self._pools[scope]
+                blind_at = watch.blind_at  # before the value is taken: a look after that does not vouch for it
                 # Atomic for the iterator of a range, under the interpreter's lock: no two threads get the same value.
                 value = next(pool.serving)
             except (KeyError, StopIteration):
                 deadline = deadline or self.deadline()
-                pool, value = self._refill(scope, deadline)
+                pool, value, blind_at = self._refill(scope, deadline)
             # After the value is taken, so that a process that is stopped in between sees it, too.
             pool.used = now = watch.clock()
-            if now < watch.blind_at:
+            if now < blind_at:
                 return value
             pool.hold_back(value)
 
@@ -124,7 +126,7 @@ class BlockAllocator(CounterStrategy):
         if last_value is None:  # it has no value any more
             self._held.forget_scope(scope)
 
-    def _refill(self, scope: Scope, deadline: Deadline) -> tuple[BlockPool, int]:
+    def _refill(self, scope: Scope, deadline: Deadline) -> tuple[BlockPool, int, float]:
         self.lives.bind(deadline.send, deadline)
         self._watch.catch_up(deadline)
         pool = self._pools.get(scope)
@@ -134,7 +136,7 @@ class BlockAllocator(CounterStrategy):
                 pool = self._held.pool(scope)
                 if self.history.is_apart:
                     self._watch.start()
-        alone = is_inner()
+        alone, blind_at = is_inner(), self._watch.blind_at
         try:
             if not pool.lock.acquire(timeout=max(min(deadline.left, GLANCE_SECONDS if alone else inf), 0.0)):
                 if not alone or deadline.over:
@@ -142,12 +144,12 @@ class BlockAllocator(CounterStrategy):
                 self._held.drop(scope)  # the thread that refills it may wait for this one
                 return self._refill(scope, deadline)
             for value in pool.serving:  # if another thread has refilled it meanwhile
-                return pool, value
+                return pool, value, blind_at
             before = pool.serving
             serving = iter(pool.next_half(deadline))
             value = next(serving)
             self._held.serve(scope, pool, serving, before)
-            return pool, value
+            return pool, value, blind_at
         finally:
             if pool.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 pool.lock.release()

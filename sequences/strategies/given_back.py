@@ -1,8 +1,9 @@
 """Values that a process gives back when it stops, kept in the row of their counter until another process begins there.
 
 The counter itself never goes back. The values wait in one attribute of its row, with the life of the table: a restored
-row must not give them again. Both writes are on the condition that the row is as it was read, by the token that every
-write of a counter leaves in it, so that one process gets the values, once, even if a write arrives twice.
+row must not give them again. Both writes are on the condition that the row is as it was read, so that one process gets
+the values, once, even if a write arrives twice: by the token that every write of a counter leaves in it, and by the
+last value, as an addition that arrives again brings back its token.
 
 A process remembers what it took: a row that offers it again went back.
 """
@@ -36,6 +37,10 @@ class Beginning:
     life: str
     ranges: tuple[range, ...] = ()
     born: str | None = None
+
+    def is_of(self, row: Mapping[str, Any]) -> bool:
+        """Whether a counter is the one that was found, and no operator has changed it since."""
+        return row.get(CHANGED) == self.changed and self.born in (None, row.get(BORN))
 
 
 class GivenBack:
@@ -112,7 +117,7 @@ class GivenBack:
             # After the read: in a table that is made again later, no row has this token.
             life = self._life(deadline, anew=True)
             texts = [*self._texts(row, life), *map(_text, ranges)]
-            is_same = life == since.life and row.get(CHANGED) == since.changed and row.get(BORN) == since.born
+            is_same = life == since.life and since.is_of(row)
             if not (life and since.born and is_same) or len(texts) > MOST_RANGES:
                 return False
             try:
@@ -127,7 +132,7 @@ class GivenBack:
     def _write(self, scope: Scope, row: Mapping[str, Any], deadline: Deadline, token: str, **changes: Any) -> None:
         """Change the row if it is as it was read. A freeze leaves the token alone."""
         changes["sets"] = {**changes.get("sets", {}), "token": token}
-        unchanged = {"token": row["token"], "frozen": None}
+        unchanged = {"token": row["token"], "last_value": row.get("last_value"), "frozen": None}
         request = self._counter.rows.change(scope, unchanged=unchanged, if_missing={BORN: token}, **changes)
         write_once("update_item", request, token=token, deadline=deadline)
 

@@ -85,9 +85,10 @@ class HeldBlocks:
         return self.given_back.take(scope, deadline, above=self._handed_out.get(scope))
 
     def compare(self, send: Send) -> None:
-        """Drop the blocks whose counters went back. One request, and a read unit for each scope, at most SCOPES_A_LOOK.
+        """Drop the blocks whose counters went back, were made again, or were changed by a write that arrived late.
 
-        Those come first that were compared longest ago; scopes in which no value was taken since are left out.
+        One request, and a read unit for each scope, at most SCOPES_A_LOOK. Those come first that were
+        compared longest ago; scopes in which no value was taken since are left out.
         """
         now, counter = self._clock(), self._counter
         used = [(pool.compared, scope) for scope, pool in list(self.pools.items()) if pool.used > pool.compared]
@@ -102,6 +103,8 @@ class HeldBlocks:
                 self.drop(scope)
             elif pool := self.pools.get(scope):
                 pool.compared = now
+                if pool.begun and not pool.begun.is_of(row):
+                    self.drop(scope)
 
     def give_back(self, deadline: Deadline) -> int:
         """Give back all values that nobody got. Returns how many could not be given back."""

@@ -3,16 +3,15 @@
 import _thread
 import logging
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from math import inf
 
 from ..commit.retries import Deadline
 from ..commit.waiters import TOOK_TOO_LONG
+from ..dynamodb import elapsed
 from ..exceptions import TableMissing
 from ..rows.assignments import Assigner
 from ..rows.layout import Send
@@ -20,10 +19,6 @@ from ..types import Scope
 
 logger = logging.getLogger(__name__)
 
-# Seconds that go on while a process is stopped or its machine sleeps; on Linux the monotonic clock stops then.
-elapsed: Callable[[], float] = (
-    partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
-)
 LATE_SECONDS = 60.0  # how long after the time in it a line may appear, beside the deadline of its change
 
 

@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
+from sequences.dynamodb import client
 from sequences.exceptions import OperationNotSupported, RulesChanged, SequenceUnsound, TableMissing, TableRestored
 from sequences.ops.audit import audit
 from sequences.ops.doctor import diagnose
@@ -114,6 +115,18 @@ class TestRefused:
         restore(saved, endpoint, tables)
         with pytest.raises(TableRestored):
             put("b")
+
+    def test_while_a_process_was_idle(
+        self, become: Become, endpoint: str, tables: str, strategy: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A process that sent nothing meanwhile, and knows nothing higher, notices it too."""
+        become(strategy)
+        put()
+        restore(save(endpoint), endpoint, tables)
+        later = dynamodb.elapsed() + 3600
+        monkeypatch.setattr(client, "elapsed", lambda: later)
+        with pytest.raises(TableRestored):
+            put()
 
     def test_reads_go_on(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
         """What was stored is read, listed and audited before anything is recovered."""

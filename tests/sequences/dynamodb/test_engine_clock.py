@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext, suppress
 from email.utils import formatdate
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,15 +27,15 @@ class Times:
     """Time as it is, this machine's two clocks, and the clock under test."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.true, self.wall_off, self.monotonic = NOW, 0.0, 100.0
-        times = SimpleNamespace(time=lambda: self.true + self.wall_off, monotonic=lambda: self.monotonic)
-        monkeypatch.setattr(client, "time", times)
+        self.true, self.wall_off, self.elapsed = NOW, 0.0, 100.0
+        monkeypatch.setattr(client, "time", SimpleNamespace(time=lambda: self.true + self.wall_off))
+        monkeypatch.setattr(client, "elapsed", lambda: self.elapsed)
         self.clock = client.EngineClock()
 
     def passes(self, seconds: float, *, suspended: bool = False) -> None:
-        """Let time pass. The monotonic clock stands still while the machine is suspended."""
+        """Let time pass. The clocks of a virtual machine stand still while it is suspended."""
         self.true += seconds
-        self.monotonic += 0 if suspended else seconds
+        self.elapsed += 0 if suspended else seconds
 
     def answer(self, off: float = 0.0) -> None:
         """An answer comes a second later, with a Date that is so far off."""
@@ -97,7 +98,7 @@ class TestJumps:
 
 
 def test_a_pause(times: Times) -> None:
-    """A process that was stopped has the right time at once."""
+    """A process that was stopped has the right time at once, and so has a machine that slept."""
     times.answer()
     times.passes(3 * DAYS)
     assert abs(times.error) <= 1
@@ -105,8 +106,14 @@ def test_a_pause(times: Times) -> None:
     assert abs(times.error) <= 1
 
 
+def test_a_clock_that_goes_on() -> None:
+    """It counts the time in which the machine sleeps, where there is such a clock."""
+    assert isinstance(dynamodb.elapsed, partial) is hasattr(time, "CLOCK_BOOTTIME")
+    assert dynamodb.elapsed() <= dynamodb.elapsed()
+
+
 def test_a_machine_that_was_suspended(times: Times) -> None:
-    """After a time that the monotonic clock did not count, the second answer puts the clock right."""
+    """After a time that no clock of the machine counted, the second answer puts the clock right."""
     times.answer()
     times.passes(3 * DAYS, suspended=True)
     times.answer()

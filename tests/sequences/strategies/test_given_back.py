@@ -199,6 +199,19 @@ class TestFaults:
         begin()
         assert take_some("block", scope, 1)[0] > 10
 
+    def test_an_addition_arrives_again_before_it(self, begin: Begin, scope: str, wire: Wire) -> None:
+        """A copy of the addition before brings back the token that it left, but not what was given back after it."""
+        stop_after(begin, scope, 3)
+        addition, giving = wire.bodies("UpdateItem")
+        taker = begin()
+        assert take_some("block", scope, 2) == [4, 5]
+        wait_until(lambda: all(fetch.done for fetch in taker._fetches))
+        dynamodb.call("update_item", addition)
+        with pytest.raises(WriteCancelled):
+            dynamodb.call("update_item", giving)
+        begin()
+        assert take_some("block", scope, 1)[0] > 10
+
     @pytest.mark.parametrize("lost", ["UpdateItem", "GetItem"])
     def test_lost_answers(self, begin: Begin, scope: str, wire: Wire, lost: str) -> None:
         """After a lost answer to giving or taking, no value comes twice, and here none is lost either."""

@@ -121,7 +121,10 @@ class TestTaking:
         begun = row.take(above)
         assert begun == Beginning("a change", "this life", tuple(taken), "a birth")
         (write,) = row.writes
-        assert (write["operation"], write["unchanged"]) == ("update_item", {"token": "a token", "frozen": None})
+        assert (write["operation"], write["unchanged"]) == (
+            "update_item",
+            {"token": "a token", "last_value": 50, "frozen": None},
+        )
         assert row.left() == left
 
     def test_nothing_above(self, row: Row) -> None:
@@ -249,7 +252,7 @@ class TestGiving:
         row.offer("1:3:1")
         assert row.give(range(5, 8), range(9, 10))
         assert row.left() == ["1:3:1", "5:8:1", "9:10:1"]
-        assert row.writes[0]["unchanged"] == {"token": "a token", "frozen": None}
+        assert row.writes[0]["unchanged"] == {"token": "a token", "last_value": 50, "frozen": None}
         read = ("get_item", expressions.read_item("counters", KEY))
         assert row.asked == [read, ("counters", "send", True, "a client")]
 

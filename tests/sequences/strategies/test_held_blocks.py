@@ -17,6 +17,15 @@ from sequences.strategies.held_blocks import HeldBlocks, _joined
 from sequences.types import Scope
 
 
+class Begun(str):
+    """How a counter was found: another one, or one that was changed since, says so."""
+
+    __slots__ = ()
+
+    def is_of(self, row: Mapping[str, Any]) -> bool:
+        return "other" not in row
+
+
 class Pool:
     """A pool as those who hold it see it: what is served of it, and what is left."""
 
@@ -24,7 +33,7 @@ class Pool:
         self.told, self.owned, self.scope = told, owned, scope
         self.used, self.compared = used, 0.0
         self.last: int | None = None
-        self.begun: object = "begun"
+        self.begun: object = Begun("begun")
         self.left: list[range] = []
         self.unserved = 7
         self.now: Any = None
@@ -204,6 +213,15 @@ class TestCompare:
         ]
         assert pools["a"].compared == held.now
         assert pools["e"].compared == 0.0, "the engine left it out"
+
+    def test_counters_that_are_others(self, held: Held, caplog: pytest.LogCaptureFixture) -> None:
+        """The blocks of a counter that was made again, or changed unnoticed, are dropped; one that begins is left."""
+        pools = held.pools("abc")
+        pools["c"].begun = None
+        held.rows = {"a": {}, "b": {"other": 1}, "c": {"other": 1}}
+        held.blocks.compare(lambda *_: {})
+        assert list(held.blocks.pools) == ["a", "c"]
+        assert caplog.records == []
 
     def test_those_that_were_compared_longest_ago(self, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
         """One look has so many scopes, and leaves out those in which no value was taken since the last one."""

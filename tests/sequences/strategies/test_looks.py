@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import _thread
 import logging
-import time
 from datetime import UTC, datetime
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 
 from sequences.exceptions import SequenceUnavailable, TableMissing
 from sequences.strategies import watch as watch_module
-from sequences.strategies.watch import Watch, elapsed
+from sequences.strategies.watch import Watch
 from tests.sequences.support import Clock
 
 MISSING, AWAY = TableMissing("no table"), SequenceUnavailable("away", attempts=1, seconds=1.0)
@@ -61,12 +59,6 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
 def at(seconds: float) -> datetime:
     """A moment."""
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def test_its_clock() -> None:
-    """It goes on while a machine sleeps, where there is such a clock."""
-    assert isinstance(elapsed, partial) is hasattr(time, "CLOCK_BOOTTIME")
-    assert elapsed() <= elapsed()
 
 
 class TestBeginning:

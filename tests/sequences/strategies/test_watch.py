@@ -286,6 +286,23 @@ class TestStopped:
         with pytest.raises(SequenceFrozen):
             get_next_value("block", scope=scope)
 
+    def test_a_look_after_the_last_moment(self, allocator: BlockAllocator, scope: str, time_passes: Clock) -> None:
+        """The same holds if its thread goes on and looks before the one that has taken the value."""
+        take_some("block", scope, 2)
+        pool = allocator._held.pools[scope]
+
+        def stopped() -> Iterator[int]:
+            pool.serving = iter(range(4, 6))
+            with elsewhere():
+                changes.freeze("block", scope=scope, **WHO)
+            time_passes.now += 10_000
+            allocator._watch.look()
+            yield 3
+
+        pool.serving = stopped()
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scope)
+
     def test_no_change(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
         """It goes on with its block after one look, which is one query."""
         take_some("block", scope, 2)
@@ -401,6 +418,25 @@ class TestCounters:
         allocator._watch.look()
         with pytest.raises(SequenceWentBack):
             get_next_value("block", scope=scope)
+
+    def test_a_counter_that_was_made_again(
+        self, allocator: BlockAllocator, scope: str, alone_on_its_host: None
+    ) -> None:
+        """Nothing more is served of a former counter, also when the new one has passed its values on another host."""
+        take_some("block", scope, 2)
+        delete_counter("block", scope)
+        with elsewhere():
+            assert take_some("block", scope, 11)[0] == 1
+        allocator._watch.look()
+        assert take_some("block", scope, 1)[0] > 20
+
+    def test_a_change_that_arrives_late(self, allocator: BlockAllocator, scope: str) -> None:
+        """A freeze is followed although its line is older than what a look reads."""
+        take_some("block", scope, 2)
+        with elsewhere(wall=Clock(time.time() - 600)):
+            changes.freeze("block", scope=scope, **WHO)
+        allocator._watch.look()
+        assert unused(allocator) == 0
 
     def test_a_counter_that_goes_on(self, allocator: BlockAllocator, scope: str) -> None:
         """Blocks stay while other processes reserve blocks of the same counter."""
