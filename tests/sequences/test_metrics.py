@@ -151,6 +151,7 @@ class TestAmounts:
             assert book.count("wait", name) == FILED
             assert book.count("turn", name) == book.count("group.size", name)  # each write has had its turn
 
+    @pytest.mark.needs_engine  # moto has no units for a transaction
     def test_a_group_is_one_write(self, book: Book, scope: str) -> None:
         """Items that are put together are one group, and each of them has an answer."""
         began = time.perf_counter()

@@ -82,6 +82,7 @@ class TestOne:
         assert got(awaited, "sort-key", 2, scope=scope) is None
         assert got(awaited, "sort-key", 1, scope=f"{scope} other") is None
 
+    @pytest.mark.needs_engine  # moto has 0.5 for each read
     def test_what_it_costs(self, scope: str, wire: Wire, awaited: bool) -> None:
         """One request, a read unit for each 4 KB."""
         put_next("sort-key", {"title": "x" * 5000}, scope=scope)
