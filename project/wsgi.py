@@ -24,7 +24,7 @@ CHARSETS = {"utf-8", "utf-16", "utf-32", "ascii", "iso8859-1", "cp1252"}
 
 def application(environ: dict[str, Any], start_response: Any) -> Any:
     """The site. It gets a charset that it can read, and a chunked body with the length that Django needs."""
-    if "charset" in environ.get("CONTENT_TYPE", "").lower():
+    if "CONTENT_TYPE" in environ:
         environ["CONTENT_TYPE"] = readable(environ["CONTENT_TYPE"])
     if "HTTP_TRANSFER_ENCODING" in environ and environ.get("wsgi.input_terminated"):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -35,6 +35,8 @@ def application(environ: dict[str, Any], start_response: Any) -> Any:
 
 def readable(content_type: str) -> str:
     """A media type without its charset if that is none of CHARSETS: as a parameter of another name it means nothing."""
+    if "charset" not in content_type.lower():
+        return content_type
     try:
         known = codecs.lookup(parse_header_parameters(content_type)[1].get("charset", "utf-8")).name in CHARSETS
     except (LookupError, ValueError):

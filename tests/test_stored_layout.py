@@ -130,6 +130,7 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     assert isinstance(blocks, BlockAllocator)
     blocks.give_back()
     for name in ("texts", "beside"):
+        switch_both_ways(name)  # before books are closed
         changes.close(name, "2024", **SIGNED)
         changes.close(name, f"{date.today().year}", at=datetime.now(UTC) + timedelta(days=1), **SIGNED)  # noqa: DTZ011
         changes.reopen(name, "2024", scope="other", **SIGNED)
@@ -148,8 +149,6 @@ def number_things(patch: pytest.MonkeyPatch) -> None:
     changes.freeze("texts", scope="ABC", period="2025", **SIGNED)
     put_next("highest", {}, scope="OTHER")
     switches.switch("highest", to="TransactionalCounter", scope="OTHER", **SIGNED)
-    for name in ("texts", "beside"):
-        switch_both_ways(name)
     give_each_scope_its_place(patch)
     kept = KeptAudits(strategies["highest"])
     report = audit(strategies["highest"], "OTHER")

@@ -12,6 +12,7 @@ import pytest
 from sequences.dynamodb import marshal
 from sequences.dynamodb.expressions import (
     BORN,
+    CHANGED,
     CLOSING,
     GIVEN_BACK,
     LAST_DOCUMENT,
@@ -187,7 +188,7 @@ class TestRows:
         about = request["RequestItems"][rows.table]
         assert (operation, about["Keys"], about["ConsistentRead"]) == ("batch_get_item", [rows.key("a")], True)
         named = {"sequence", "scope", "last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION}
-        assert {*about["ExpressionAttributeNames"].values()} == {*named, GIVEN_BACK, BORN}
+        assert {*about["ExpressionAttributeNames"].values()} == {*named, GIVEN_BACK, CHANGED, BORN}
 
     def test_a_listed_counter(self) -> None:
         """A list has when it was written last, by whom it is frozen, how much is used, and its tallies."""
