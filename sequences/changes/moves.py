@@ -191,7 +191,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
 
 
 class _Past:
-    """What the history tells of each scope: how far changes have moved it, and when it was last recovered."""
+    """What the history says of each scope: how far changes have moved it, and when it was last recovered."""
 
     def __init__(self, lines: Iterable[Change]) -> None:
         self.moved: dict[Scope, int] = {}
