@@ -22,10 +22,12 @@ from sequences.start import require_sound
 from sequences.testing.callers import at_once
 from tests.restoring import restore, save
 from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become, tables
+from tests.sequences.support import on_dynamodb_local
 
 __all__ = ["become", "tables"]
 
-pytestmark = pytest.mark.needs_engine  # moto has no TableId, by which a restored table is known
+# moto and DynamoDB Local have no TableId, by which a restored table is known: docs/restore.md says so
+pytestmark = [pytest.mark.needs_engine, pytest.mark.skipif(on_dynamodb_local(), reason="it has no TableId")]
 
 EVERY = [ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL]
 
