@@ -37,6 +37,7 @@ def steady(configured: str, settings: Settings, monkeypatch: pytest.MonkeyPatch)
     }
 
 
+@pytest.mark.needs_engine  # moto has no units for a transaction
 class TestEngine:
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("size", SIZES)

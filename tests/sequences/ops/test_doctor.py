@@ -221,6 +221,7 @@ class TestReading:
             found = {one.subject: one.found for one in diagnose().findings if one.about == "point-in-time recovery"}
         assert found == {name: "on" if name == made[0] else "off" for name in made}
 
+    @pytest.mark.needs_engine  # moto knows it
     def test_an_engine_that_does_not_know_an_operation(self) -> None:
         """The embedded engine knows no recovery: that is not known, and no failure."""
         found = {finding.about: finding for finding in diagnose().findings}

@@ -416,6 +416,7 @@ def test_what_a_turn_costs(configured: str, scope: str) -> None:
 
 
 class TestStrategies:
+    @pytest.mark.needs_engine  # moto has no units for a transaction
     @pytest.mark.parametrize("name", RACING)
     def test_the_hint_saves_the_race(self, configured: str, scope: str, name: str, wire: Wire) -> None:
         """Hosts in the line write once for each number, and say what the turn cost."""
