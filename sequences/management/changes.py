@@ -269,6 +269,7 @@ CHANGES: Mapping[str, Subcommand] = {
         _by(changes.reopen),
         every_scope=True,
         one_period=True,
+        nothing="No closed scope has numbers in this period. Scopes that begin later are open, too.",
     ),
     "switch": Subcommand(
         "let writers of two strategies number the same items",

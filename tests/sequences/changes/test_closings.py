@@ -501,7 +501,7 @@ class TestShown:
         told = written("sequences", "close", "invoices", "--period", "2025", *signed)
         assert told.startswith("invoices A 2025: close at 1, by ana at ")
         closed = "No open scope has numbers in this period. Scopes that begin later are closed, too.\n"
-        opened = "No scope has to change.\n"
+        opened = "No closed scope has numbers in this period. Scopes that begin later are open, too.\n"
         for command, period, words in (
             ("close", "2025", closed),
             ("close", "2024", closed),
