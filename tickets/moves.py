@@ -1,6 +1,7 @@
 """The move of a ticket to another project. What is true of all writes is said in `tickets.services`."""
 
 import logging
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.utils import timezone
@@ -38,12 +39,11 @@ def move_ticket(
     change = token_of(by, idempotency_token) or new_token()
     row = store.tickets.find_row(key)
     former = store.tickets.rows_left(row, key) if idempotency_token else ()  # a former key may have sent a repeat on
-    for left in former:
-        if store.tickets.has_left(left, target, change=change):
-            return replayed(store.places.key_of(**left["moved_to"]))
+    if done := _done_before(former, target, change):
+        return done
     for _ in range(MOST_RACES):
-        if store.tickets.has_left(row, target, change=change):
-            return replayed(store.places.key_of(**row["moved_to"]))
+        if done := _done_before([row], target, change):
+            return done
         _require_movable(key, row, target, version)
         now = timezone.now()
         content = store.tickets.moved_row(row, at=now, by=by)
@@ -58,6 +58,14 @@ def move_ticket(
         logger.info("ticket %s moved to %s by %s", key, moved.key, by)
         return TicketStored(ticket=moved, replayed=False, allocation=stored)
     raise StaleVersion(store.tickets.ticket_from_row(row))
+
+
+def _done_before(rows: Iterable[Row], target: str, change: str) -> TicketStored | None:
+    """The ticket as it is now, if one of these rows says that this request has moved it."""
+    for row in rows:
+        if store.tickets.has_left(row, target, change=change):
+            return replayed(store.places.key_of(**row["moved_to"]))
+    return None
 
 
 def _moving(row: Row, target: str, *, at: datetime, by: str) -> Put:

@@ -182,12 +182,17 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     request = ChangeRequest("recover", by, reason, dry_run)
     made = apply_to_all(sequence, scopes_of(strategy, scope, period), request, plan, how_to_go_on=how)
     if scope == EVERY_SCOPE and period is None and not dry_run:
-        try:
-            strategy.rules.restored(strategy.deadline())
-        except (SequenceError, KeyboardInterrupt) as error:
-            error.add_note(f"All scopes are recovered, but the sequence is refused still. {how}")
-            raise
+        _accept_tables(strategy, how)
     return made
+
+
+def _accept_tables(strategy: Strategy, how_to_go_on: str) -> None:
+    """Let the sequence go on in tables that were restored, as all of its scopes are recovered."""
+    try:
+        strategy.rules.restored(strategy.deadline())
+    except (SequenceError, KeyboardInterrupt) as error:
+        error.add_note(f"All scopes are recovered, but the sequence is refused still. {how_to_go_on}")
+        raise
 
 
 class _Past:

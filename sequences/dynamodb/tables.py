@@ -53,7 +53,7 @@ def life_of(
     if known and not (anew or paused) and time.monotonic() < until:
         lives.used[table] = now
         return known
-    epoch = lives.epoch
+    epoch, place = lives.epoch, f"{client.account(alias)}|{table}"
     try:
         about = send("describe_table", {"TableName": table})["Table"]
     except (NotConfigured, TableMissing):
@@ -61,16 +61,19 @@ def life_of(
     except StorageError as error:
         if known is None or known.identity:  # once, and not every minute
             logger.warning(UNDESCRIBED, table, error)
-        life = known or TableLife(f"{client.account(alias)}|{table}", "", epoch)
+        life = known or TableLife(place, "", epoch)
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
-        place, copies = f"{client.account(alias)}|{table}", copies_in(about)
-        table_id = "" if copies.is_global else str(about.get("TableId", ""))
-        life = TableLife(place, _identity(about, place), epoch, copies, tuple(keys_in(about).items()), table_id)
-        until = math.inf
+        life, until = _described(about, place, epoch), math.inf
     lives.by_table[table], lives.used[table] = (life, until), now
     return life
+
+
+def _described(about: Mapping[str, Any], place: str, epoch: int) -> TableLife:
+    copies = copies_in(about)
+    table_id = "" if copies.is_global else str(about.get("TableId", ""))
+    return TableLife(place, _identity(about, place), epoch, copies, tuple(keys_in(about).items()), table_id)
 
 
 def _identity(about: Mapping[str, Any], place: str) -> str:

@@ -273,8 +273,8 @@ def tapped() -> Iterator[Wire]:
 @contextmanager
 def tapped_unasked() -> Iterator[Wire]:
     """Note the requests of this process's client, without looking anything up first."""
-    wire, making = Wire(), client._client(DEFAULT_CLIENT)._making
-    before = client._client(DEFAULT_CLIENT).get()
+    wire, shared = Wire(), client._client(DEFAULT_CLIENT)
+    before, making = shared.get(), shared._making
     dynamodb.wrap_sending(wire.through)
     try:
         yield wire
