@@ -53,7 +53,7 @@ def life_of(
     if known and not (anew or paused) and time.monotonic() < until:
         lives.used[table] = now
         return known
-    epoch, place = lives.epoch, f"{client.account(alias)}|{table}"
+    epoch = lives.epoch
     try:
         about = send("describe_table", {"TableName": table})["Table"]
     except (NotConfigured, TableMissing):
@@ -61,11 +61,11 @@ def life_of(
     except StorageError as error:
         if known is None or known.identity:  # once, and not every minute
             logger.warning(UNDESCRIBED, table, error)
-        life = known or TableLife(place, "", epoch)
+        life = known or TableLife(f"{client.account(alias)}|{table}", "", epoch)
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
         until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
-        life, until = _described(about, place, epoch), math.inf
+        life, until = _described(about, f"{client.account(alias)}|{table}", epoch), math.inf
     lives.by_table[table], lives.used[table] = (life, until), now
     return life
 
