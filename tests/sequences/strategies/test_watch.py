@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import pytest
@@ -31,7 +31,6 @@ from sequences.rows import history
 from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, held_blocks, watch
 from sequences.strategies.block_pool import Block, BlockPool
-from sequences.strategies.watch import Watch
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
@@ -628,9 +627,9 @@ class TestThreads:
     def test_a_fork(self, scope: str, forked: Processes) -> None:
         """A child starts without the thread, and begins one with a block of its own."""
         take_some("block", scope, 1)
-        assert watching() > 0
-        assert set(forked.run(watching)) == {0}
-        assert set(forked.run(watching_after, scope)) == {1}
+        assert watching()
+        assert set(forked.run(watching)) == {False}
+        assert set(forked.run(watching_after, scope)) == {True}
 
     def test_a_long_time(self, install: Install, scope: str, threads: Threads) -> None:
         """Between two looks any time may pass, also more than a lock can wait."""
@@ -694,13 +693,13 @@ class TestThreads:
         assert (done.returncode, done.stdout, done.stderr) == (0, b"the end\n", b"")
 
 
-def watching() -> int:
-    """How many watches of this process look."""
-    return sum(each._running is not None for each in gc.get_objects() if type(each) is Watch)
+def watching() -> bool:
+    """Whether the blocks of this process are watched."""
+    return cast(BlockAllocator, strategies["block"])._watch.runs
 
 
-def watching_after(scope: str) -> int:
-    """How many watches of this process look after its first block."""
+def watching_after(scope: str) -> bool:
+    """Whether the blocks of this process are watched after its first block."""
     take_some("block", scope, 1)
     return watching()
 
