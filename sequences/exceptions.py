@@ -21,6 +21,7 @@
     |   |-- RulesChanged        put the settings back, or run the command that the message names
     |   `-- TableRestored       `manage.py sequences recover --all-scopes`, as docs/restore.md says
     |-- SequenceFrozen          `manage.py sequences history` says who froze it and why, `thaw` ends it
+    |   `-- PeriodClosed        give the document a date of an open period, or `manage.py sequences reopen`
     |-- GaveUp                  try again later, with the same token where `outcome_unknown` is true
     |   |-- SequenceContention  many writers of one scope need a strategy that writes together
     |   `-- SequenceUnavailable
@@ -66,6 +67,7 @@ __all__ = [
     "NotWritten",
     "OperationNotSupported",
     "OutcomeUnknown",
+    "PeriodClosed",
     "RulesChanged",
     "ScopeNotFound",
     "SequenceContention",
@@ -196,6 +198,10 @@ class TableRestored(SequenceUnsound):
 
 class SequenceFrozen(SequenceError):
     """Somebody has frozen the scope; nothing was stored and no value was taken."""
+
+
+class PeriodClosed(SequenceFrozen):
+    """The books of the period are closed; nothing was stored and no value was taken."""
 
 
 class GaveUp(SequenceError):

@@ -28,7 +28,7 @@ ABOUT = ("by", "at", "reason", "since", "open")
 def close(
     sequence: str, period: str, *, at: datetime | None = None, by: str, reason: str, dry_run: bool = False
 ) -> list[Change]:
-    """Refuse every number in a period (SequenceFrozen), in all its scopes and every process, until `reopen`.
+    """Refuse every number in a period (PeriodClosed), in all its scopes and every process, until `reopen`.
 
     Scopes without a number in the period are closed, too. No number is used by it. With `at`, a moment in the future,
     it holds from then on: a write that began before is still stored. Returns a change for each counter that was open.

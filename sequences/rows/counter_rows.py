@@ -191,7 +191,7 @@ class Closings:
     def about(self, scope: Dated, send: Send) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The row of the period of a scope that begins, and what it says of that scope: empty if it stays open.
 
-        Raises SequenceFrozen if the scope is closed by now.
+        Raises PeriodClosed if the scope is closed by now.
         """
         row = self.read(scope.period, send)
         if "since" not in row or scope_text(scope.scope) in row.get("open", ()):
@@ -202,14 +202,14 @@ class Closings:
         return row, about
 
     def require_open(self, scope: Scope, send: Send) -> float:
-        """Raise SequenceFrozen if a scope that may have no number yet is in a closed period; return the read units."""
+        """Raise PeriodClosed if a scope that may have no number yet is in a closed period; return the read units."""
         if not isinstance(scope, Dated):
             return 0.0
         self.about(scope, send)
         return UNITS
 
     def require_thawed(self, scope: Scope, state: CounterState) -> None:
-        """Raise SequenceFrozen for a counter that is frozen, or whose period is closed by now."""
+        """Raise SequenceFrozen for a counter that is frozen, or PeriodClosed by now."""
         about = frozen_at(self.wall(), state.frozen, state.closing)
         if about is not None:
             raise operator_errors.frozen(self.alias, scope, about)
@@ -224,7 +224,7 @@ class Closings:
 class Opening:
     """The first write of a scope in a period, on the condition that the period stays as it was read: open.
 
-    Raises SequenceFrozen if it is closed.
+    Raises PeriodClosed if it is closed.
     """
 
     read_units = UNITS

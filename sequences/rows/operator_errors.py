@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..exceptions import RulesChanged, SequenceFrozen, SequenceWentBack
+from ..exceptions import PeriodClosed, RulesChanged, SequenceFrozen, SequenceWentBack
 from ..types import Scope, parted, scope_text
 
 
@@ -30,7 +30,7 @@ def signature(about: Mapping[str, Any]) -> str:
 def frozen(alias: str, scope: Scope, about: Mapping[str, Any]) -> SequenceFrozen:
     """The error of every write in a frozen scope, or in a closed period."""
     if about.get("closed"):
-        return SequenceFrozen(
+        return PeriodClosed(
             f"The books of {alias!r}, scope {scope!r}, are {signature(about)}. For a correction: "
             f"{command('reopen', alias, scope)}, and `close` again."
         )

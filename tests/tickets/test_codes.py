@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from rest_framework.throttling import BaseThrottle
 
 from sequences import changes, dynamodb, exceptions
-from sequences.changes import void
+from sequences.changes import close, void
 from sequences.registry import strategies
 from sequences.rest.answers import ProblemAnswers
 from tests.tickets.support import problem_of
@@ -272,6 +272,14 @@ def company_exists(scene: Scene) -> Any:
     return scene.api.post("/api/companies/", {**company, "start": 2})
 
 
+def period_closed(scene: Scene) -> Any:
+    """An invoice of a year whose books are closed."""
+    address = scene.ordered()
+    scene.api.post(f"{address}invoice/")
+    close("invoices", period="2025", by="ann", reason="The audit is done.")
+    return scene.api.post(f"{address}invoice/issue/", {"date": "2025-12-31"})
+
+
 def format_refused(scene: Scene) -> Any:
     """A company whose invoices would have the texts of the main one."""
     company = {"key": "NORD", "name": "Nordic Branch", "format": "INV-{period}-{value:06d}-{check:damm}", "start": 1}
@@ -286,6 +294,7 @@ PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "company_exists": (409, company_exists),
     "format_refused": (409, format_refused),
     "frozen": (503, frozen),
+    "period_closed": (409, period_closed),
     "idempotency_mismatch": (422, idempotency_mismatch),
     "internal_error": (500, internal_error),
     "invalid": (400, lambda scene: scene.api.post(TICKETS, {})),

@@ -24,7 +24,7 @@ from sequences.changes import (
     switch,
     thaw,
 )
-from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, SequenceError, SequenceFrozen
+from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, PeriodClosed, SequenceError
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
 from sequences.strategies import Strategy
@@ -89,7 +89,7 @@ def put(name: str, scope: str, day: date = THEN, token: str | None = None) -> in
 
 def refused(name: str, scope: str) -> None:
     """No number is given in the closed year."""
-    with pytest.raises(SequenceFrozen, match=r"The books of .* of 2025, are closed by ana since .*: the year is over"):
+    with pytest.raises(PeriodClosed, match=r"The books of .* of 2025, are closed by ana since .*: the year is over"):
         put(name, scope)
 
 
@@ -138,7 +138,7 @@ class TestClose:
         assert close(name, "2025", by="bob", reason="again") == []
         assert "TransactWriteItems" not in wire.operations
         assert history(name)[0] == lines
-        with pytest.raises(SequenceFrozen, match="closed by ana"):
+        with pytest.raises(PeriodClosed, match="closed by ana"):
             put(name, "A")
 
     def test_the_history(self, name: str) -> None:
@@ -223,7 +223,7 @@ class TestClose:
             while True:
                 try:
                     put("invoices", "A")
-                except SequenceFrozen:
+                except PeriodClosed:
                     return stored
                 stored += 1
 
@@ -258,7 +258,7 @@ class TestAt:
         assert [put(self.name, scope) for scope in ("A", "B", "A", "B")] == [2, 1, 3, 2]
         clock.now = at.timestamp()
         for scope in ("A", "B", "C"):
-            with pytest.raises(SequenceFrozen, match="closed by ana since 2026-02-01T00:00:00"):
+            with pytest.raises(PeriodClosed, match="closed by ana since 2026-02-01T00:00:00"):
                 put(self.name, scope)
         assert put(self.name, "A", NOW) == 1
         with pytest.raises(InvalidChange, match=r"closed: `manage\.py sequences reopen"):
@@ -445,9 +445,9 @@ class TestReopen:
         put("invoices", "A")
         close("invoices", "2025", **SIGNED)
         for scope in ("A", "new"):
-            with pytest.raises(SequenceFrozen):
+            with pytest.raises(PeriodClosed):
                 put_at("invoices", 9, {}, scope=scope, period="2025", **SIGNED)
-        with pytest.raises(SequenceFrozen):
+        with pytest.raises(PeriodClosed):
             advance("invoices", to=9, scope="other", period="2025", **SIGNED)
 
 

@@ -330,8 +330,8 @@ class TestPages:
         address = f"/api/orders/{drafted()}/invoice/issue/"
         for company in ("", "NORD"):
             refused = api.post(address, {"date": "2025-12-31", "company": company})
-            assert (refused.status_code, refused.json()["code"]) == (503, "frozen")
-            assert "closed the books of their period" in refused.json()["detail"]
+            assert (refused.status_code, refused.json()["code"]) == (409, "period_closed")
+            assert "Retry-After" not in refused
         assert api.post(address, {"date": "2024-12-31", "company": "NORD"}).status_code == 201
 
     def test_a_name_is_no_markup(self, tables: str, browser: Client) -> None:
