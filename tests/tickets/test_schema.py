@@ -102,6 +102,16 @@ def test_every_operation_says_its_refusals(document: Document) -> None:
         assert all("X-Request-Id" in answer["headers"] for answer in answers.values()), name
 
 
+def test_a_pattern_is_about_the_whole_text(document: Document) -> None:
+    """What is in an address keeps to all of its pattern, and not to one end of it."""
+    places = [one for _, each in operations(document) for one in each.get("parameters", ()) if one["in"] == "path"]
+    patterns = {one["schema"]["pattern"] for one in places if "pattern" in one["schema"]}
+    assert patterns
+    for pattern in patterns:
+        schema = jsonschema_rs.validator_for({"pattern": pattern})
+        assert not any(map(schema.is_valid, ("7/", "/ord-7", "ABC-1/", "/ABC")))
+
+
 def test_a_read_changes_nothing(document: Document) -> None:
     """No read is in conflict with anything, and none has a body that could be too large or of a wrong kind."""
     reads = [path["get"] for path in document["paths"].values() if "get" in path]

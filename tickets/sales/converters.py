@@ -9,7 +9,7 @@ from tickets.converters import NumberConverter
 class AnyOrderConverter(NumberConverter):
     """The number of an order, or its text in any spelling that people use, such as ord-1007."""
 
-    regex = f"{NumberConverter.regex}|[A-Za-z][^/]{{1,40}}"
+    regex = f"(?:{NumberConverter.regex}|[A-Za-z][^/]{{1,40}})"
 
     def to_python(self, value: str) -> int | str:  # type: ignore[override]
         """The number, or the text, which the view reads: rules that are stored may say how."""
