@@ -516,7 +516,7 @@ def test_threads_have_names() -> None:
     """No turn starts a thread."""
     before = threading.active_count()
     with hold_host_lock("a topic"):
-        assert threading.active_count() == before
+        assert threading.active_count() <= before  # one of another test may end
 
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
