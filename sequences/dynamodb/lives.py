@@ -74,14 +74,19 @@ class TableLife:
 
 
 @dataclass(slots=True)
+class KnownLife:
+    """The life of a table, until when it need not be asked again, and when the table was last used (see `elapsed`)."""
+
+    life: TableLife
+    until: float
+    used: float
+
+
+@dataclass(slots=True)
 class KnownLives:
-    """The life of each table, and until when (monotonic seconds) it need not be asked again.
+    """The life of each table."""
 
-    `used` is when each table was last in use, by a clock that goes on while the machine sleeps.
-    """
-
-    by_table: dict[str, tuple[TableLife, float]] = field(default_factory=dict)
-    used: dict[str, float] = field(default_factory=dict)
+    by_table: dict[str, KnownLife] = field(default_factory=dict)
     epoch: int = 0
 
     def forget(self) -> None:

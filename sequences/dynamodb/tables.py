@@ -14,7 +14,7 @@ from ..exceptions import NotConfigured, NotWritten, OutcomeUnknown, StorageError
 from . import client
 from .configuration import DEFAULT_CLIENT
 from .errors import translate_errors
-from .lives import TableLife, copies_in
+from .lives import KnownLife, TableLife, copies_in
 
 logger = logging.getLogger(__name__)
 
@@ -48,25 +48,24 @@ def life_of(
     wait. Raises TableMissing and NotConfigured.
     """
     lives, now = client.lives(alias), client.elapsed()
-    known, until = lives.by_table.get(table, (None, -math.inf))
-    paused = now - lives.used.get(table, now) > LONGEST_PAUSE
-    if known and not (anew or paused) and time.monotonic() < until:
-        lives.used[table] = now
-        return known
+    known = lives.by_table.get(table)
+    if known and not anew and now < min(known.until, known.used + LONGEST_PAUSE):
+        known.used = now
+        return known.life
     epoch = lives.epoch
     try:
         about = send("describe_table", {"TableName": table})["Table"]
     except (NotConfigured, TableMissing):
         raise
     except StorageError as error:
-        if known is None or known.identity:  # once, and not every minute
+        if known is None or known.life.identity:  # once, and not every minute
             logger.warning(UNDESCRIBED, table, error)
-        life = known or TableLife(f"{client.account(alias)}|{table}", "", epoch)
+        life = known.life if known else TableLife(f"{client.account(alias)}|{table}", "", epoch)
         is_away = not life.identity and isinstance(error, NotWritten | OutcomeUnknown)
-        until = time.monotonic() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
+        until = client.elapsed() + (SOON_SECONDS if is_away else ASK_AGAIN_SECONDS)
     else:
         life, until = _described(about, f"{client.account(alias)}|{table}", epoch), math.inf
-    lives.by_table[table], lives.used[table] = (life, until), now
+    lives.by_table[table] = KnownLife(life, until, now)
     return life
 
 
@@ -89,10 +88,8 @@ def _identity(about: Mapping[str, Any], place: str) -> str:
 
 def ask_again(table: str, alias: str = DEFAULT_CLIENT) -> None:
     """Let what is known of a table stand for a minute at most, because it is in the way: somebody may mend it."""
-    lives = client.lives(alias)
-    if table in lives.by_table:
-        life, until = lives.by_table[table]
-        lives.by_table[table] = (life, min(until, time.monotonic() + ASK_AGAIN_SECONDS))
+    if known := client.lives(alias).by_table.get(table):
+        known.until = min(known.until, client.elapsed() + ASK_AGAIN_SECONDS)
 
 
 def forget_lives(alias: str = DEFAULT_CLIENT) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sequences.dynamodb.lives import Copies, KnownLives, TableLife, copies_in
+from sequences.dynamodb.lives import Copies, KnownLife, KnownLives, TableLife, copies_in
 
 ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/tickets"
 HERE, AMERICA, FRANCE = ({"RegionName": name} for name in ("eu-west-1", "us-east-1", "eu-west-3"))
@@ -92,6 +92,6 @@ def test_lives_are_forgotten() -> None:
     """No table was missing at first; when one is, nothing is known any more."""
     lives = KnownLives()
     assert lives.epoch == 0
-    lives.by_table["tickets"] = (TableLife("here", "made", lives.epoch), 1.0)
+    lives.by_table["tickets"] = KnownLife(TableLife("here", "made", lives.epoch), 1.0, 0.0)
     lives.forget()
     assert (lives.by_table, lives.epoch != 0) == ({}, True)

@@ -61,6 +61,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
 def time(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock that stands still, for tables too."""
     monkeypatch.setattr(tables, "time", SimpleNamespace(monotonic=clock, sleep=clock.sleep))
+    monkeypatch.setattr(client, "elapsed", clock)
     return clock
 
 

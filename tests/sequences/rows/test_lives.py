@@ -17,6 +17,7 @@ from moto import mock_aws
 
 from sequences import dynamodb, put_next
 from sequences.commit.retries import Deadline
+from sequences.dynamodb import client
 from sequences.dynamodb.expressions import KeySchema
 from sequences.exceptions import (
     AccessRefused,
@@ -196,12 +197,13 @@ class TestIdentity:
             return send(operation, request, **limits)
 
         monkeypatch.setattr(dynamodb, "call", call)
+        now = dynamodb.elapsed()
+        monkeypatch.setattr(client, "elapsed", lambda: now)
         dynamodb.forget_lives()
         assert put_some("sort-key", scope, 3) == [1, 2, 3]
         assert asked == 1
-        now = time.monotonic()
-        for later, times in ((0.9 * seconds - 0.5, 1), (seconds + 0.1, 2)):
-            monkeypatch.setattr(time, "monotonic", lambda moment=now + later: moment)
+        for passed, times in ((0.9 * seconds, 1), (0.1 * seconds, 2)):
+            now += passed
             put_some("sort-key", scope, 1)
             assert asked == times
 

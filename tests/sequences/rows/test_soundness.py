@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -278,7 +277,7 @@ class TestRefusal:
         strategies.reset()
         about: dict[str, Any] = {**EVENTUAL}
         now = [1000.0]
-        monkeypatch.setattr("sequences.dynamodb.tables.time.monotonic", lambda: now[0])
+        monkeypatch.setattr("sequences.dynamodb.client.elapsed", lambda: now[0])
         with described_as(about), tapped_unasked() as wire:
             for _ in range(3):
                 with pytest.raises(SequenceUnsound):
@@ -323,8 +322,8 @@ class TestRefusal:
         with caplog.at_level(logging.WARNING), handled({"before-call.dynamodb.DescribeTable": refused}):
             for count in range(1, 4):
                 assert put_next("sort-key", {}, scope=scope).value == count
-                later = time.monotonic() + count * tables.ASK_AGAIN_SECONDS
-                monkeypatch.setattr("sequences.dynamodb.tables.time.monotonic", partial(float, later))
+                later = dynamodb.elapsed() + count * tables.ASK_AGAIN_SECONDS
+                monkeypatch.setattr("sequences.dynamodb.client.elapsed", partial(float, later))
         assert caplog.text.count("cannot be described") == 1
         strategies.reset()
 
