@@ -105,6 +105,7 @@ CASES = [
     Case(sequences.RulesChanged(SECRET), 503, "the settings have changed", tell=True),
     Case(sequences.TableRestored(SECRET), 503, "a table was restored", tell=True),
     Case(sequences.SequenceFrozen(SECRET), 503, "has frozen these numbers", 60),
+    Case(sequences.PeriodClosed(SECRET), 409, "books of this period are closed"),
     Case(gave_up(sequences.GaveUp), 503, "cannot be reached", 5),
     Case(gave_up(sequences.SequenceContention), 503, "Too many requests", 1),
     Case(gave_up(sequences.SequenceUnavailable), 503, "cannot be reached", 5),
