@@ -34,7 +34,7 @@ from .freezes import frozen, thawed
 from .gapless import opened
 from .moves import moved_to
 
-CLOSED = "moved by adopt: "
+LEFT = "moved by adopt: "
 """How the reason begins for which a scope is frozen in the place where it was counted before."""
 
 
@@ -187,30 +187,30 @@ class _Adoption:
         """One scope goes on above its last value, in the present place."""
         deadline = self.present.deadline()
         here = ScopeSnapshot(self.present, scope, deadline.read)
-        if _is_closed(here) and not self.request.dry_run:
+        if _is_left(here) and not self.request.dry_run:
             write(self.present, scope, replace(self.request, kind="thaw"), partial(thawed, here), deadline)
         return write(self.present, scope, self.request, partial(self._taken_over, scope, deadline.read), deadline)[0]
 
     def _taken_over(self, scope: Scope, send: Send, note: ChangeNote) -> Plan:
         here, there = ScopeSnapshot(self.present, scope, send), None
-        if not (self.request.dry_run and _is_closed(here)):
+        if not (self.request.dry_run and _is_left(here)):
             here.require_thawed()
         with suppress(TableMissing):  # the former place may not be there any more
             there = ScopeSnapshot(self.former, scope, send)
         last = max([here.handed_out, *([there.handed_out] if there else [])])
         moved = moved_to(here, last, note)
         before = None if self._may_miss_values() else moved.after
-        actions = (*(self._closing(there, note) if there else ()), *moved.actions)
+        actions = (*(self._leaving(there, note) if there else ()), *moved.actions)
         if before != moved.after:
             actions = actions or _as_seen(here)
         return Plan(before=before, after=moved.after, actions=actions)
 
-    def _closing(self, there: ScopeSnapshot, note: ChangeNote) -> Sequence[Action]:
+    def _leaving(self, there: ScopeSnapshot, note: ChangeNote) -> Sequence[Action]:
         """What ends numbering in the former place. Rows with the same keys exclude each other."""
         where = _place if self.former.counter else _items
-        if where(self.former) == where(self.present) or _is_closed(there):
+        if where(self.former) == where(self.present) or _is_left(there):
             return ()
-        return frozen(there, replace(note, reason=f"{CLOSED}{note.reason}"), exactly=True).actions
+        return frozen(there, replace(note, reason=f"{LEFT}{note.reason}"), exactly=True).actions
 
     def open_counters(self, scope: Any, period: str | None) -> None:
         """Open counters that a switch may have closed to the present strategy, as far as they are listed."""
@@ -252,5 +252,5 @@ def _as_seen(seen: ScopeSnapshot) -> tuple[Action, ...]:
     return ({"ConditionCheck": check},)
 
 
-def _is_closed(seen: ScopeSnapshot) -> bool:
-    return str((seen.frozen or {}).get("reason", "")).startswith(CLOSED)
+def _is_left(seen: ScopeSnapshot) -> bool:
+    return str((seen.frozen or {}).get("reason", "")).startswith(LEFT)
