@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
@@ -11,7 +12,9 @@ from django.test import override_settings
 
 from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.control import Proxy
-from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient, patient
+from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin, patient
+from sequences.dynamodb import client
+from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
 from tests.sequences.support import fresh_processes
@@ -28,9 +31,7 @@ def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
         strategies.reset()
         with override_settings(SEQUENCES_CLIENTS=patient()):
             call_command("create_tables", verbosity=0)
-        with override_settings(SEQUENCES_CLIENTS=impatient()):
-            strategies.reset()
-            yield
+        yield
     strategies.reset()
 
 
@@ -41,6 +42,16 @@ def behind_proxy(proxy: Proxy, _behind_proxy: None) -> Proxy:
     The tests share the tables, and use different scopes.
     """
     return proxy
+
+
+@pytest.fixture
+def impatient(behind_proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client waits only for READ_SECONDS, so that a test of hangs is quick.
+
+    For other tests that is too short: on a busy machine an answer takes longer, and counts as lost.
+    """
+    shared = client._client(DEFAULT_CLIENT)
+    monkeypatch.setattr(shared._making, "made", replace(shared.get(), read_seconds=READ_SECONDS))
 
 
 @pytest.fixture(scope="module")
