@@ -153,7 +153,7 @@ def end_and_begin(way: str, others: Processes, endpoint: str) -> None:
         met = wait_for_the_outage(others, way)
         assert isinstance(met, TableMissing)
     wanted.set()
-    another.join(10)
+    another.join(60)
     assert another.exitcode == 0
 
 
