@@ -57,9 +57,9 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at
 from sequences.types import Allocation
-from tests.sequences.support import Processes, import_row, mark_listed, wait_until
+from tests.sequences.support import Clock, Processes, import_row, mark_listed, wait_until
 
-pytestmark = pytest.mark.usefixtures("configured")
+pytestmark = pytest.mark.usefixtures("configured", "unhurried")
 
 THREADS, EACH = 32, 4
 FILED = THREADS * EACH
@@ -282,12 +282,13 @@ class TestFailures:
         book: Book,
         behind: Proxy,
         scope: str,
+        clock: Clock,
         install: Callable[..., Strategy],
         fault: str,
         error: type[Exception],
     ) -> None:
         """A call that gives up is an answer of its kind, and hands out nothing."""
-        install("sort-key").option["deadline"] = 0.05
+        install("sort-key", clock=clock)
         mark_listed("sort-key", scope)
         behind.follow(Rule(fault=fault))
         with pytest.raises(error):
