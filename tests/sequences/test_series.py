@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ from sequences import (
 )
 from sequences.changes import close, history, reopen, void
 from sequences.changes.apply import ChangeRequest
+from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,
@@ -92,7 +94,9 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 }
 EVERY = ["transactional", "beside", "atomic", "optimistic", "by-put", "block"]
 RESERVING = ["atomic", "optimistic", "by-put", "block"]
-TODAY = date.today()  # noqa: DTZ011 - the engine's day, on this machine
+NOON = datetime.now(UTC).replace(hour=12)
+TODAY = NOON.date()
+BEGAN = time.monotonic()
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +106,13 @@ def configured(engine: Engine) -> Iterator[str]:
         yield prefix
 
 
-pytestmark = pytest.mark.usefixtures("configured")
+pytestmark = pytest.mark.usefixtures("configured", "unhurried")
+
+
+@pytest.fixture(autouse=True)
+def _one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day stays TODAY, also when the tests run past midnight: the engine's clock began at noon."""
+    monkeypatch.setattr(EngineClock, "now", lambda clock: NOON.timestamp() + time.monotonic() - BEGAN)
 
 
 @contextmanager
