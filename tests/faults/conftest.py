@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -16,6 +17,8 @@ from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES
 from sequences.dynamodb import client
 from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.registry import strategies
+from sequences.rows.options import positive
+from sequences.strategies import BlockAllocator
 from sequences.testing.embedded import Engine
 from tests.sequences.support import fresh_processes
 
@@ -26,8 +29,10 @@ PREFIX = "faults_"
 def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     """The proxy and the tables, made once for each module: making a client takes longer than most of these tests."""
     configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
+    options: Any = BlockAllocator.options
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
+        patch.setitem(options, "watch_seconds", positive(3600.0))  # a look would meet the fault of another request
         strategies.reset()
         with override_settings(SEQUENCES_CLIENTS=patient()):
             call_command("create_tables", verbosity=0)
