@@ -263,11 +263,11 @@ class TestFailures:
         assert book.sums("failed.attempts", "transactional") == {reason: 3}
 
     def test_an_engine_that_is_away(
-        self, book: Book, scope: str, install: Callable[..., Strategy], configured: str
+        self, book: Book, scope: str, clock: Clock, install: Callable[..., Strategy]
     ) -> None:
         """Requests that are not sent are told from those without an answer."""
         with engine_at("http://127.0.0.1:9"):
-            install("sort-key").option["deadline"] = 0.05  # here, as another engine has strategies of its own
+            install("sort-key", clock=clock)  # here, as another engine has strategies of its own
             with pytest.raises(SequenceUnavailable):
                 put_next("sort-key", {}, scope=scope)
         assert {key[3] for key in book.amounts if key[0] == "requests"} == {"not_sent"}
