@@ -75,8 +75,8 @@ class Alarm:
     def within(self, seconds: float, *, after: float = 0.0, interruption: Interruption | None = None) -> Iterator[None]:
         """Interrupt the block after `after` seconds. Fail the test if the block hangs for `seconds`."""
         self._interruption = interruption
-        signal.setitimer(signal.ITIMER_REAL, after if interruption else seconds, seconds)
         try:
+            signal.setitimer(signal.ITIMER_REAL, after if interruption else seconds, seconds)
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

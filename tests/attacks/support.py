@@ -38,7 +38,7 @@ ATTACKED.remove("transactional-beside")  # it writes like `transactional`, only 
 GAPLESS = [name for name in names_that("gapless") if name in ATTACKED]
 RESERVING = [name for name in names_that("supports_reserve") if name in ATTACKED]
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 """The seconds that another thread may need to end its last put. They are longer than the deadlines of these tests."""
 
 BUSY = {"block": {"block_size": 2, "max_block_size": 2}}

@@ -38,7 +38,7 @@ ROUNDS = 2
 STRIDE = 47
 """The step between the tried points of a put."""
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """The seconds after which a process counts as hanging. The deadline of a call is 10 seconds."""
 
 

@@ -153,13 +153,14 @@ def end_and_begin(way: str, others: Processes, endpoint: str) -> None:
         met = wait_for_the_outage(others, way)
         assert isinstance(met, TableMissing)
     wanted.set()
-    another.join(10)
+    another.join(60)
     assert another.exitcode == 0
 
 
 def wait_for_the_outage(others: Processes, scope: str) -> object:
     """Call until the tables are gone. Returns the error of the last call, or None."""
-    for _ in range(100):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
         lives = use_everywhere(others, scope, 1)
         met = next((error for told in lives.items for error in told.values() if isinstance(error, SequenceError)), None)
         if met:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -11,8 +13,12 @@ from django.test import override_settings
 
 from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.control import Proxy
-from project.proof.faults.elsewhere import ALONE, HASTY, SEQUENCES, begin, impatient, patient
+from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin, patient
+from sequences.dynamodb import client
+from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.registry import strategies
+from sequences.rows.options import positive
+from sequences.strategies import BlockAllocator
 from sequences.testing.embedded import Engine
 from tests.sequences.support import fresh_processes
 
@@ -23,14 +29,14 @@ PREFIX = "faults_"
 def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
     """The proxy and the tables, made once for each module: making a client takes longer than most of these tests."""
     configured = override_settings(SEQUENCES={**SEQUENCES, **ALONE, **HASTY}, TABLE_PREFIX=PREFIX)
+    options: Any = BlockAllocator.options
     with pytest.MonkeyPatch.context() as patch, configured:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
+        patch.setitem(options, "watch_seconds", positive(3600.0))  # a look would meet the fault of another request
         strategies.reset()
         with override_settings(SEQUENCES_CLIENTS=patient()):
             call_command("create_tables", verbosity=0)
-        with override_settings(SEQUENCES_CLIENTS=impatient()):
-            strategies.reset()
-            yield
+        yield
     strategies.reset()
 
 
@@ -41,6 +47,16 @@ def behind_proxy(proxy: Proxy, _behind_proxy: None) -> Proxy:
     The tests share the tables, and use different scopes.
     """
     return proxy
+
+
+@pytest.fixture
+def impatient(behind_proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client waits only for READ_SECONDS, so that a test of hangs is quick.
+
+    For other tests that is too short: on a busy machine an answer takes longer, and counts as lost.
+    """
+    shared = client._client(DEFAULT_CLIENT)
+    monkeypatch.setattr(shared._making, "made", replace(shared.get(), read_seconds=READ_SECONDS))
 
 
 @pytest.fixture(scope="module")

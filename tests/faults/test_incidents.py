@@ -67,7 +67,7 @@ def test_incidents_happen_at_the_moments_of_the_schedule() -> None:
     while progress[0] < 5:
         progress[0] += 1
         time.sleep(0.05)
-    driver.join(10)
+    driver.join(60)
     assert driver.done == incidents
     assert [(name, at >= incident.after) for (name, at), incident in zip(moments, incidents, strict=True)] == [
         ("worker", True),
@@ -88,7 +88,7 @@ def test_driver_tells_of_a_cause_that_failed() -> None:
     """The driver reports an incident whose repair failed."""
     driver = Driver([Incident(0, 0.0, "worker")], lambda: 0, {})
     driver.start()
-    driver.join(10)
+    driver.join(60)
     assert isinstance(driver.failure, KeyError)
 
 

@@ -24,6 +24,7 @@ DETAIL = {"detail": "It cannot be reached. Ask again."}
 
 
 @pytest.mark.longest
+@pytest.mark.timeout(900)
 @pytest.mark.needs_engine
 def test_every_promise_is_kept(tmp_path: Path) -> None:
     """Whatever is lost, held, doubled, killed, cut off, full or set to another time: no law is broken."""

@@ -168,8 +168,17 @@ def connection(engine: Engine) -> Iterator[HTTPConnection]:
 
 
 @pytest.fixture
-def cases(connection: HTTPConnection, behind_proxy: Proxy, scope: str, sequence: str, fault: str) -> Iterator[Case]:
+def cases(
+    connection: HTTPConnection,
+    behind_proxy: Proxy,
+    scope: str,
+    sequence: str,
+    fault: str,
+    request: pytest.FixtureRequest,
+) -> Iterator[Case]:
     """A case for each place of a call, without end. The test stops when the call has no request at the place."""
+    if fault.endswith("-hang"):
+        request.getfixturevalue("impatient")
     strategies[sequence].lives.bind(read)  # a process asks once: whichever test comes first would meet it
     scopes = (listed(sequence, f"{scope}-{n}") for n in itertools.count())
     return (Case(connection, behind_proxy, sequence, fault, each) for each in scopes)
@@ -332,17 +341,18 @@ def repeated(case: Case, token: str) -> int:
 
 
 def given_up(cases: Iterator[Case], *rules: Rule) -> tuple[Case, GaveUp]:
-    """A case, and the error of its call that was tried more than once.
+    """A case, and the error of its call that was tried more than once, and answered each time.
 
-    Where a busy engine lets the first attempt take all the time, the next case is tried.
+    Where a busy machine lets one attempt take all the time, the next case is tried.
     """
     for case in map(hasty, itertools.islice(cases, 20)):
         case.proxy.follow(*rules)
         error = attempt(case, "a token")
         case.proxy.calm()
-        if isinstance(error, GaveUp) and error.attempts > 1:
+        answered = not any(words in str(error) for words in ("the answer was lost", "the deadline has passed"))
+        if isinstance(error, GaveUp) and error.attempts > 1 and answered:
             return case, error
-    pytest.fail("no call was tried again")
+    pytest.fail("no call was tried again, and answered each time")
 
 
 @table("lose-500", "ThrottlingException", "cancel-TransactionConflict")
@@ -350,7 +360,7 @@ def test_giving_up(cases: Iterator[Case], fault: str) -> None:
     """A fault that does not end is retried and then reported: contention or not, outcome known or unknown."""
     case, error = given_up(cases, *writes(fault))
     assert isinstance(error, SequenceContention if fault.startswith("cancel-") else SequenceUnavailable)
-    assert error.outcome_unknown == (fault == "lose-500" or "the answer was lost" in str(error))  # on a slow machine
+    assert error.outcome_unknown == (fault == "lose-500")
     assert len(case.rows()) <= error.outcome_unknown
     case.judge([repeated(case, "a token")])
 

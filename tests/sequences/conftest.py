@@ -14,6 +14,8 @@ from django.test import modify_settings
 from pytest_django import DjangoDbBlocker
 
 from sequences.commit import host_memory
+from sequences.rows import host_queue
+from sequences.strategies import sort_key
 from sequences.testing import engine_at
 from sequences.testing.embedded import Engine
 from tests import shop as shop_app
@@ -34,6 +36,13 @@ def wire(configured: str) -> Iterator[Wire]:
 def clock() -> Clock:
     """A clock that only the test moves."""
     return Clock()
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine forgets no last number between two calls, and looks at no line of hosts: tests count requests."""
+    monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)
+    monkeypatch.setattr(host_queue, "LOOK_SECONDS", 60.0)
 
 
 @pytest.fixture

@@ -506,7 +506,7 @@ class Processes:
     def run(self, task: Callable[..., T], *given: object) -> list[T]:
         """What each process got from the task."""
         futures = [self._pool.submit(_meet, task, *given) for _ in range(self.count)]
-        return [future.result(timeout=30) for future in futures]
+        return [future.result(timeout=120) for future in futures]
 
     def stop(self) -> None:
         """End the processes, those that hang too."""
@@ -549,7 +549,7 @@ def begin_process(endpoint: str, prefix: str) -> None:
 
     django.setup()
     vars(host_memory)["SUPPORTED"] = False  # as on another machine, where only the conditions of the writes count
-    settings.SEQUENCES, settings.TABLE_PREFIX = SEQUENCES, prefix
+    settings.SEQUENCES, settings.TABLE_PREFIX, settings.SEQUENCES_CLIENTS = SEQUENCES, prefix, patient()
 
 
 def _meet(task: Callable[..., T], *given: object) -> T:

@@ -91,6 +91,7 @@ class TestIssue:
         assert bill.issue_number() == bill.number == 1
         assert stored(bill) == (1, "INV-2026-000001") == (1, bill.number_text)
 
+    @pytest.mark.usefixtures("unhurried")
     def test_what_it_costs(self, shop: ModuleType, bill: Any) -> None:
         """One row costs what one item costs; a row that has its number costs nothing."""
         bill.issue_number()

@@ -140,7 +140,8 @@ class TestByHand:
 
 def with_blocks() -> dict[str, Any]:
     """The sequences of the shop, with orders from blocks."""
-    return {**shop_app.SEQUENCES, "orders": {"STRATEGY": "sequences.strategies.block.BlockAllocator", "START": 1001}}
+    blocks = {"STRATEGY": "sequences.strategies.block.BlockAllocator", "OPTIONS": {"watch_seconds": 3600}}
+    return {**shop_app.SEQUENCES, "orders": {**blocks, "START": 1001}}
 
 
 class TestBlocks:

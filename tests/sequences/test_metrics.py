@@ -57,9 +57,9 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at
 from sequences.types import Allocation
-from tests.sequences.support import Processes, import_row, mark_listed, wait_until
+from tests.sequences.support import Clock, Processes, import_row, mark_listed, wait_until
 
-pytestmark = pytest.mark.usefixtures("configured")
+pytestmark = pytest.mark.usefixtures("configured", "unhurried")
 
 THREADS, EACH = 32, 4
 FILED = THREADS * EACH
@@ -263,11 +263,11 @@ class TestFailures:
         assert book.sums("failed.attempts", "transactional") == {reason: 3}
 
     def test_an_engine_that_is_away(
-        self, book: Book, scope: str, install: Callable[..., Strategy], configured: str
+        self, book: Book, scope: str, clock: Clock, install: Callable[..., Strategy]
     ) -> None:
         """Requests that are not sent are told from those without an answer."""
         with engine_at("http://127.0.0.1:9"):
-            install("sort-key").option["deadline"] = 0.05  # here, as another engine has strategies of its own
+            install("sort-key", clock=clock)  # here, as another engine has strategies of its own
             with pytest.raises(SequenceUnavailable):
                 put_next("sort-key", {}, scope=scope)
         assert {key[3] for key in book.amounts if key[0] == "requests"} == {"not_sent"}
@@ -282,12 +282,13 @@ class TestFailures:
         book: Book,
         behind: Proxy,
         scope: str,
+        clock: Clock,
         install: Callable[..., Strategy],
         fault: str,
         error: type[Exception],
     ) -> None:
         """A call that gives up is an answer of its kind, and hands out nothing."""
-        install("sort-key").option["deadline"] = 0.05
+        install("sort-key", clock=clock)
         mark_listed("sort-key", scope)
         behind.follow(Rule(fault=fault))
         with pytest.raises(error):

@@ -336,7 +336,7 @@ def migrated(folder: Path, engine: Engine) -> list[list[list[int | None]]]:
         "TABLE_PREFIX": f"t{uuid4().hex[:12]}_",
     }
     command = [sys.executable, "-c", RUN, json.dumps(projects)]
-    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert run.stdout.count("\n") == len(WAYS), run.stderr
     return list(map(json.loads, run.stdout.splitlines()))
 

@@ -542,7 +542,7 @@ class TestMeeting:
             slow = threads.submit(strategies.__getitem__, "slow")
             assert begun.wait(30)
             try:
-                assert threads.submit(strategies.__getitem__, "quick").result(5) is quick
+                assert threads.submit(strategies.__getitem__, "quick").result(30) is quick
             finally:
                 release.set()
             assert isinstance(slow.result(30), SlowCounter)

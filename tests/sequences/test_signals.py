@@ -21,12 +21,13 @@ Told = list[dict[str, Any]]
 
 
 @pytest.fixture
-def told() -> Iterator[Told]:
-    """What a receiver of these signals was told."""
+def told(scope: str) -> Iterator[Told]:
+    """What a receiver of these signals was told of the test's scope: a thread of an earlier test may still send one."""
     heard: Told = []
 
     def hear(**told: Any) -> None:
-        heard.append(told)
+        if scope in (told.get("scope"), getattr(told.get("change"), "scope", None)):
+            heard.append(told)
 
     for signal in (value_allocated, value_voided, contention):
         signal.connect(hear)

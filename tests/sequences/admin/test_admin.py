@@ -21,7 +21,7 @@ from sequences.changes import advance
 from sequences.commit.retries import Deadline
 from sequences.exceptions import NotConfigured
 from sequences.models import Sequence
-from sequences.ops import overview
+from sequences.ops import doctor, overview
 from sequences.ops.audit.results import AuditResult
 from sequences.registry import strategies
 from sequences.rows.answers import Spent
@@ -329,6 +329,7 @@ class TestHealth:
 
     def test_an_engine_that_is_away(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """The page says that nothing answers, with 503, and has asked once."""
+        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 1.0)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
         page = staff.get(HEALTH)
@@ -413,11 +414,6 @@ class TestPermission:
 
 
 class TestTrouble:
-    @pytest.fixture(autouse=True)
-    def brief_patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Reads give up soon."""
-        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
-
     @pytest.mark.parametrize(
         "path",
         [
@@ -443,6 +439,7 @@ class TestTrouble:
 
     def test_an_engine_out_of_reach_is_explained(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """The page answers 503 and names the address at which no engine is."""
+        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
         dynamodb.shared_client()  # made before the page, whose time is short

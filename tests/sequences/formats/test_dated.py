@@ -50,7 +50,7 @@ from tests.sequences.support import Wire, tables_of, tapped, written
 
 PATHS = ("sort_key.SortKeyMaximum", "atomic.AtomicCounter", "block.BlockAllocator", "optimistic.OptimisticCounter",
          "transactional.TransactionalCounter")  # fmt: skip
-YEARLY = {
+YEARLY: dict[str, dict[str, Any]] = {
     path.partition(".")[0]: {
         "STRATEGY": f"sequences.strategies.{path}",
         "PERIOD": "year",
@@ -58,6 +58,7 @@ YEARLY = {
     }
     for path in PATHS
 }
+YEARLY["block"]["OPTIONS"] = {"watch_seconds": 3600}  # a look is a request, and other tests count them
 NAMES = [*YEARLY]
 RESERVING = [name for name in NAMES if name not in ("sort_key", "transactional")]
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -331,7 +332,7 @@ class TestTheEnd:
     def test_it_is_told_before(self, scope: str, caplog: pytest.LogCaptureFixture) -> None:
         """From 90 % of the width on, each further percent is logged and signalled once."""
         told: list[Any] = []
-        receiver = lambda **about: told.append(about)  # noqa: E731
+        receiver = lambda **about: told.append(about) if about["scope"] == scope else None  # noqa: E731
         nearly_used_up.connect(receiver)
         with caplog.at_level(logging.WARNING, "sequences.services"):
             puts = [put_next("short", {"a": 1}, scope=scope, date=LAST_YEAR) for _ in range(10)]
@@ -339,7 +340,7 @@ class TestTheEnd:
         assert puts[-1].text == f"{scope}-2025-10"
         wanted = [{"scope": scope, "period": "2025", "value": 9, "limit": 9, "percent": 100}]
         assert [{name: about[name] for name in wanted[0]} for about in told] == wanted
-        assert [record.getMessage() for record in caplog.records] == [
+        assert [message for message in caplog.messages if scope in message] == [
             f"sequence short scope {scope!r} of 2025: 100 % of the values up to 9 are used"
         ]
 
@@ -398,7 +399,11 @@ class TestWrongArguments:
 def test_signals_have_the_period(scope: str) -> None:
     """Receivers learn the scope and the period."""
     told: list[Any] = []
-    receiver = lambda **about: told.append((about["scope"], about["period"], [*about["values"]]))  # noqa: E731
+
+    def receiver(**about: Any) -> None:
+        if about["scope"] == scope:  # a thread of an earlier test may still send one
+            told.append((scope, about["period"], [*about["values"]]))
+
     value_allocated.connect(receiver)
     put_next("transactional", {"a": 1}, scope=scope, date=LAST_YEAR)
     get_next_value("atomic", scope=scope, date=THIS_YEAR)

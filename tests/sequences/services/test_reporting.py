@@ -52,7 +52,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     heard: list[dict[str, Any]] = []
 
     def hear(*, signal: object, sender: object, **told: Any) -> None:
-        heard.append(told)
+        if told["sequence"] == "stub":  # a thread of an earlier test may still send one
+            heard.append(told)
 
     for signal in (value_allocated, nearly_used_up, contention):
         monkeypatch.setattr(signal, "receivers", [])
@@ -221,8 +222,12 @@ def test_an_error_for_operators_is_one_line(
     caplog.clear()
     with pytest.raises(SequenceExhausted) as error:
         call(scope)
-    wait_until(lambda: any("event" in vars(record) for record in caplog.records))
-    (line,) = [vars(record) for record in caplog.records]
+
+    def lines() -> list[dict[str, Any]]:
+        return [vars(record) for record in caplog.records if vars(record).get("scope") == scope]
+
+    wait_until(lambda: any("event" in line for line in lines()))
+    (line,) = lines()
     fields = {name: line[name] for name in ("event", "error", "sequence", "scope", "levelname")}
     assert fields == {
         "event": "call_failed",

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import boto3
 import pytest
 
 from sequences.testing.embedded import Engine, EngineError, find_binary
+from tests.sequences.support import wait_until
 
 # Starts an engine with the given file, prints its process id, and waits to be killed.
 ORPHAN_MAKER = """
@@ -37,16 +36,6 @@ def make_table(engine: Engine, name: str) -> None:
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
     )
-
-
-def comes_true(fact: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether a condition becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while not fact():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def is_gone(pid: int) -> bool:
@@ -121,7 +110,7 @@ class TestEngine:
             pid = int(parent.stdout.readline())
             assert not is_gone(pid)
             parent.send_signal(signal.SIGKILL)
-        assert comes_true(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(pid))
         with Engine(path) as engine:
             assert engine.is_running
 
@@ -138,6 +127,7 @@ def test_moto_stands_in_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("DYNOXIDE", raising=False)
     monkeypatch.setattr("sequences.testing.embedded.HOME", tmp_path)
+    monkeypatch.setattr("sequences.testing.embedded.START_SECONDS", 120.0)  # it imports much
     engine = Engine()
     assert engine.fallback
     with pytest.warns(RuntimeWarning, match="FORGETS EVERYTHING"):

@@ -18,15 +18,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from project.paths import ROOT
+from project.proof.faults.proxy import free_port
 from sequences.testing.processes import HOST, port_is_free
 
 COMMAND = [sys.executable, "manage.py", "sequences", "engine", "--port"]
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.create_server((HOST, 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

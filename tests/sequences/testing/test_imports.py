@@ -103,8 +103,9 @@ SEQUENCES = {
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Django project beside a copy of the app, and nothing else of ours."""
     folder = tmp_path_factory.mktemp("alone")
-    shutil.copytree(ROOT / "tests" / "outside", folder, dirs_exist_ok=True)
-    shutil.copytree(ROOT / "sequences", folder / "sequences")
+    ignored = shutil.ignore_patterns("*.pyc.*")  # another process has them for a moment, while it compiles
+    shutil.copytree(ROOT / "tests" / "outside", folder, dirs_exist_ok=True, ignore=ignored)
+    shutil.copytree(ROOT / "sequences", folder / "sequences", ignore=ignored)
     with (folder / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
         settings.write(f"import os\nINSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\n")
         settings.write("TABLE_PREFIX = os.environ.get('PREFIX', '')\n")
