@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
@@ -14,6 +16,7 @@ from django.test import modify_settings
 from pytest_django import DjangoDbBlocker
 
 from sequences.commit import host_memory
+from sequences.rows import host_queue
 from sequences.testing import engine_at
 from sequences.testing.embedded import Engine
 from tests import shop as shop_app
@@ -24,10 +27,24 @@ PROCESSES = 4
 
 
 @pytest.fixture
-def wire(configured: str) -> Iterator[Wire]:
-    """The requests of this process during the test."""
+def wire(configured: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """The requests of this process during the test, without those that look at the queue of hosts each second."""
+    monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
     with tapped() as wire:
         yield wire
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """The log of this thread: what an earlier test has left may log meanwhile."""
+    here = threading.get_ident()
+
+    def is_here(_: logging.LogRecord) -> bool:
+        return threading.get_ident() == here
+
+    caplog.handler.addFilter(is_here)
+    yield caplog
+    caplog.handler.removeFilter(is_here)
 
 
 @pytest.fixture

@@ -273,6 +273,7 @@ def tapped() -> Iterator[Wire]:
 @contextmanager
 def tapped_unasked() -> Iterator[Wire]:
     """Note the requests of this process's client, without looking anything up first."""
+    wait_until(lambda: not fetching())
     wire, shared = Wire(), client._client(DEFAULT_CLIENT)
     before, making = shared.get(), shared._making
     dynamodb.wrap_sending(wire.through)
@@ -506,7 +507,7 @@ class Processes:
     def run(self, task: Callable[..., T], *given: object) -> list[T]:
         """What each process got from the task."""
         futures = [self._pool.submit(_meet, task, *given) for _ in range(self.count)]
-        return [future.result(timeout=30) for future in futures]
+        return [future.result(timeout=90) for future in futures]
 
     def stop(self) -> None:
         """End the processes, those that hang too."""
@@ -526,6 +527,13 @@ def _join(meeting: Barrier) -> None:
 def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     _join(meeting)
     begin_process(endpoint, prefix)
+
+
+def fetching() -> bool:
+    """Whether a block is on its way, as an earlier test may have left one."""
+    known = [*MADE, *strategies._made.values()]
+    fetches = [fetch for one in known if isinstance(one, BlockAllocator) for fetch in one._fetches]
+    return not all(fetch.done for fetch in fetches)
 
 
 def unused(allocator: BlockAllocator) -> int:
