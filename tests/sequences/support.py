@@ -10,6 +10,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import socket
 import tempfile
 import threading
 import time
@@ -294,6 +295,14 @@ def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
     finally:
         for event, handler in handlers.items():
             events.unregister(event, handler)
+
+
+@contextmanager
+def bound_port() -> Iterator[int]:
+    """A port of this machine that nobody listens at, and that no other process takes meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 def asked_of_boto3() -> AbstractContextManager[Any]:
