@@ -627,7 +627,7 @@ class TestDeadlines:
         self, scope: str, waited: Clock, install: Callable[..., Strategy], wire: Wire, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A caller gives up while the engine hangs, and is told that nothing is stored if no thread has begun."""
-        install("sort-key", clock=waited, deadline=1.0)
+        install("sort-key", clock=waited, deadline=30.0)
 
         async def callers() -> list[Any]:
             with Held(wire, "PutItem") as request:
@@ -636,7 +636,7 @@ class TestDeadlines:
                 second = put(scope, "second")
                 await until(lambda: gathered() == 1)
                 last_value = await aget_last_value("sort-key", scope=scope)
-                waited.now += 1.0 + LATE_SECONDS
+                waited.now += 30.0 + LATE_SECONDS
                 return [*await outcomes(first, second), last_value]
 
         def told() -> list[str]:
@@ -731,10 +731,10 @@ class TestDeadlines:
         self, scope: str, waited: Clock, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of a group that loses every race, the caller whose deadline passes gives up, and the others go on."""
-        strategy = install("sort-key", clock=waited, deadline=1.0)
+        strategy = install("sort-key", clock=waited, deadline=30.0)
         mark_listed("sort-key", scope)
         lost = WriteCancelled("Somebody was faster.", (CancellationReason("TransactionConflict"),))
-        clear, send, over = threading.Event(), Deadline.send, waited.now + 1.0
+        clear, send, over = threading.Event(), Deadline.send, waited.now + 30.0
 
         def contended(self: Deadline, operation: str, request: Any) -> dict[str, Any]:
             if operation in ("put_item", "transact_write_items") and not clear.is_set():
@@ -750,7 +750,7 @@ class TestDeadlines:
                 await request.reached()
                 hasty = put(scope, "hasty")
                 await until(lambda: gathered() == 1)
-                strategy.option["deadline"] = 20.0
+                strategy.option["deadline"] = 600.0
                 patient = put(scope, "patient")
                 await until(lambda: gathered() == 2)
                 monkeypatch.setattr(Deadline, "send", contended)
