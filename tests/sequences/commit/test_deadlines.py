@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import threading
 import time
@@ -29,6 +30,7 @@ from sequences.commit.retries import GRACE_SECONDS, Deadline
 from sequences.commit.waiters import LATE_SECONDS
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown
 from sequences.registry import Registry, strategies
+from sequences.rows import host_queue
 from sequences.strategies import Strategy
 from tests.sequences.support import Clock, Impostor, make, mark_listed, wait_until
 
@@ -225,6 +227,7 @@ class TestGroups:
 
         strategy, caller = hasty("sort-key"), threading.local()
         mark_listed("sort-key", scope)
+        monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
         monkeypatch.setattr(dynamodb, "call", engine)
         with ThreadPoolExecutor(12) as threads:
             took = list(threads.map(put, range(12)))
