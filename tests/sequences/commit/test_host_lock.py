@@ -9,7 +9,6 @@ import gc
 import multiprocessing
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -333,7 +332,8 @@ class TestDoingWithout:
     def test_a_system_that_forbids_sockets(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where no socket can be bound there are no locks; hints are passed on all the same."""
         forbidden = mock.Mock(side_effect=PermissionError)
-        monkeypatch.setattr(socket, "socket", mock.Mock(return_value=mock.Mock(bind=forbidden)))
+        sockets = mock.Mock(return_value=mock.Mock(bind=forbidden))
+        monkeypatch.setattr(host_lock, "socket", mock.Mock(socket=sockets))
         with hold_host_lock(topic) as turn:
             turn.leave_hint(7, 1.0)
         assert forbidden.call_count == 1
