@@ -152,8 +152,8 @@ class TestOneRequest:
         item = {"text": {"S": "x" * 32_000_000}}  # more than the system keeps for the other side
         began = time.monotonic()
         with pytest.raises(OutcomeUnknown):
-            dynamodb.call("put_item", {"TableName": "items", "Item": item}, seconds=SECONDS)
-        assert time.monotonic() - began <= SECONDS + 1 + STALL
+            dynamodb.call("put_item", {"TableName": "items", "Item": item}, seconds=2.0)  # to sign it takes a part
+        assert time.monotonic() - began <= 3.0 + STALL
 
 
 def test_less_than_a_second(install: Callable[..., Strategy], scope: str) -> None:
