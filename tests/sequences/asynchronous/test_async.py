@@ -556,6 +556,7 @@ class TestEventLoops:
         caplog.handler.addFilter(store)
         with caplog.at_level(logging.INFO, "sequences"):
             assert asyncio.run(self._value(scope)) == 1
+        caplog.handler.removeFilter(store)
         assert values == [0, 2]
 
     def test_one_that_closes(self, scope: str, wire: Wire) -> None:
