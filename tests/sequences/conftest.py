@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
@@ -26,10 +28,24 @@ PROCESSES = 4
 
 
 @pytest.fixture
-def wire(configured: str) -> Iterator[Wire]:
-    """The requests of this process during the test."""
+def wire(configured: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """The requests of this process during the test, without those that look at the queue of hosts each second."""
+    monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
     with tapped() as wire:
         yield wire
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """The log of this thread: what an earlier test has left may log meanwhile."""
+    here = threading.get_ident()
+
+    def is_here(_: logging.LogRecord) -> bool:
+        return threading.get_ident() == here
+
+    caplog.handler.addFilter(is_here)
+    yield caplog
+    caplog.handler.removeFilter(is_here)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import socket
 import tempfile
 import threading
 import time
@@ -273,6 +274,7 @@ def tapped() -> Iterator[Wire]:
 @contextmanager
 def tapped_unasked() -> Iterator[Wire]:
     """Note the requests of this process's client, without looking anything up first."""
+    wait_until(lambda: not fetching())
     wire, shared = Wire(), client._client(DEFAULT_CLIENT)
     before, making = shared.get(), shared._making
     dynamodb.wrap_sending(wire.through)
@@ -293,6 +295,14 @@ def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
     finally:
         for event, handler in handlers.items():
             events.unregister(event, handler)
+
+
+@contextmanager
+def bound_port() -> Iterator[int]:
+    """A port of this machine that nobody listens at, and that no other process takes meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 def asked_of_boto3() -> AbstractContextManager[Any]:
@@ -526,6 +536,13 @@ def _join(meeting: Barrier) -> None:
 def _begin(meeting: Barrier, endpoint: str, prefix: str) -> None:
     _join(meeting)
     begin_process(endpoint, prefix)
+
+
+def fetching() -> bool:
+    """Whether a block is on its way, as an earlier test may have left one."""
+    known = [*MADE, *strategies._made.values()]
+    fetches = [fetch for one in known if isinstance(one, BlockAllocator) for fetch in one._fetches]
+    return not all(fetch.done for fetch in fetches)
 
 
 def unused(allocator: BlockAllocator) -> int:

@@ -36,6 +36,7 @@ from sequences import (
 from sequences.actions import Put
 from sequences.asynchronous.gatherings import MOST_THREADS, MOST_THREADS_A_SCOPE, Call, gatherings
 from sequences.commit.retries import Deadline
+from sequences.commit.waiters import LATE_SECONDS
 from sequences.exceptions import (
     AlsoRefused,
     CancellationReason,
@@ -48,7 +49,7 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.registry import strategies
-from sequences.strategies import Strategy
+from sequences.strategies import Strategy, sort_key
 from sequences.types import Allocation
 from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, mark_listed, names_that, stored, wait_until
 
@@ -60,7 +61,7 @@ TOGETHER = names_that("writes_together")
 RESERVING = names_that("supports_reserve")
 
 
-async def until(fact: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(fact: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something that must become true, while the event loop goes on."""
     deadline = time.monotonic() + seconds
     while not fact():
@@ -78,7 +79,7 @@ class Held:
 
     def _hold(self) -> None:
         self.count += 1
-        assert self.gone.wait(timeout=30)
+        assert self.gone.wait(timeout=60)
 
     async def reached(self, count: int = 1) -> None:
         """Wait until so many requests are held, while the event loop goes on."""
@@ -98,6 +99,11 @@ class Held:
 def gathered() -> int:
     """How many calls wait for a thread."""
     return sum(len(gathering.waiting) for gathering in list(gatherings._by_key.values()))
+
+
+def awaiting_threads() -> int:
+    """How many threads serve callers that await, those of event loops among them."""
+    return sum(thread.name.startswith(("sequences", "asyncio")) for thread in threading.enumerate())
 
 
 def put(scope: str | None, title: str = "", name: str = "sort-key", **fields: Any) -> asyncio.Task[int]:
@@ -281,31 +287,42 @@ class TestGroups:
     def test_many_puts(self, name: str, scope: str, wire: Wire) -> None:
         """400 awaiting callers of one scope take few requests and no thread of their own."""
         threads: list[int] = []
-        wire.before("TransactWriteItems", *[lambda: threads.append(threading.active_count())] * 30)
 
         async def callers() -> list[int]:
-            return await asyncio.gather(*(put(scope, f"{n}", name) for n in range(400)))
+            with Held(wire, "TransactWriteItems" if name.startswith("transactional") else "PutItem") as request:
+                first = put(scope, "first", name)
+                await request.reached()
+                others = [put(scope, f"{n}", name) for n in range(399)]
+                await until(lambda: gathered() == 399)
+            values = await asyncio.gather(first, *others)
+            threads.append(awaiting_threads())
+            return values
 
-        before = threading.active_count()
+        before = awaiting_threads()
         values, step = asyncio.run(callers()), strategies[name].numbers.step
         assert values == list(range(values[0], values[0] + 400 * step, step))
         assert sum(wire.operations.count(write) for write in ("PutItem", "TransactWriteItems")) <= 8
-        assert threads
-        assert max(threads) <= before + 4
+        assert threads[0] <= before + 4
 
     @pytest.mark.parametrize("name", RESERVING)
     def test_a_thousand_values(self, name: str, scope: str, wire: Wire) -> None:
         """A thousand callers that await a value share few requests, and get values in the order of their calls."""
 
         async def callers() -> list[int]:
-            return await asyncio.gather(*(aget_next_value(name, scope=scope) for _ in range(1000)))
+            with Held(wire, "UpdateItem") as addition, Held(wire, "PutItem") as write:
+                first = asyncio.create_task(aget_next_value(name, scope=scope))
+                await until(lambda: addition.count or write.count)
+                others = [asyncio.create_task(aget_next_value(name, scope=scope)) for _ in range(999)]
+                await until(lambda: gathered() == 999)
+            return await asyncio.gather(first, *others)
 
         values = asyncio.run(callers())
         assert values == sorted(set(values))
         assert len(wire.sent) <= 25
 
-    def test_last_values(self, scope: str, wire: Wire) -> None:
+    def test_last_values(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
         """Callers that await the last value while a read is under way share the next read, which sees what is new."""
+        monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)
         put_next("sort-key", {}, scope=scope)
         wire.clear()
 
@@ -386,15 +403,16 @@ class TestGroups:
         assert sorted(values) == list(range(1, 391))
         assert len(set(titles("sort-key", scope))) == 390
 
-    def test_slow_scopes(self, scope: str, wire: Wire) -> None:
+    def test_slow_scopes(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """A scope whose requests hang, even one whose items go alone, leaves threads to other scopes."""
+        install("atomic", deadline=60.0)
 
         async def callers() -> list[int]:
             with Held(wire, "PutItem", times=MOST_THREADS_A_SCOPE) as request:
                 slow = [put(f"{scope} slow", f"{n}", "atomic") for n in range(2 * MOST_THREADS)]
                 await request.reached(MOST_THREADS_A_SCOPE)
-                assert gathered() == 2 * MOST_THREADS - MOST_THREADS_A_SCOPE
-                quick = await asyncio.wait_for(asyncio.gather(*(put(f"{scope} {n}") for n in range(100))), 10)
+                await until(lambda: gathered() == 2 * MOST_THREADS - MOST_THREADS_A_SCOPE)
+                quick = await asyncio.gather(*(put(f"{scope} {n}") for n in range(100)))
                 assert not any(task.done() for task in slow)
             await asyncio.gather(*slow)
             return quick
@@ -530,7 +548,7 @@ class TestEventLoops:
         values: list[int] = []
 
         def store(record: logging.LogRecord) -> bool:
-            if not values:
+            if not values and scope in record.getMessage():
                 values.append(0)
                 values.append(asyncio.run(self._value(scope)))
             return True
@@ -538,6 +556,7 @@ class TestEventLoops:
         caplog.handler.addFilter(store)
         with caplog.at_level(logging.INFO, "sequences"):
             assert asyncio.run(self._value(scope)) == 1
+        caplog.handler.removeFilter(store)
         assert values == [0, 2]
 
     def test_one_that_closes(self, scope: str, wire: Wire) -> None:
@@ -594,21 +613,39 @@ class TestEventLoops:
 
 @pytest.mark.needs_engine
 class TestDeadlines:
+    @pytest.fixture
+    def waited(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        """The clock by which callers wait for their answers."""
+
+        async def wait(futures: Any, timeout: float) -> None:
+            over = clock.now + timeout
+            await until(lambda: futures[0].done() or clock.now >= over)
+
+        monkeypatch.setattr(asyncio, "wait", wait)
+        return clock
+
     def test_a_request_that_hangs(
-        self, scope: str, install: Callable[..., Strategy], wire: Wire, caplog: pytest.LogCaptureFixture
+        self, scope: str, waited: Clock, install: Callable[..., Strategy], wire: Wire, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A caller gives up while the engine hangs, and is told that nothing is stored if no thread has begun."""
-        install("sort-key", deadline=1.0)  # enough for one that does not hang
+        install("sort-key", clock=waited, deadline=30.0)
 
         async def callers() -> list[Any]:
             with Held(wire, "PutItem") as request:
                 first = put(scope, "first")
                 await request.reached()
-                return await outcomes(first, put(scope, "second"), aget_last_value("sort-key", scope=scope))
+                second = put(scope, "second")
+                await until(lambda: gathered() == 1)
+                last_value = await aget_last_value("sort-key", scope=scope)
+                waited.now += 30.0 + LATE_SECONDS
+                return [*await outcomes(first, second), last_value]
+
+        def told() -> list[str]:
+            return [message for message in list(caplog.messages) if scope in message]
 
         with caplog.at_level(logging.WARNING, "sequences"):
             begun, gathering, last_value = asyncio.run(callers())
-            wait_until(lambda: len(caplog.records) == 2)
+            wait_until(lambda: len(told()) == 2)
         assert isinstance(begun, SequenceUnavailable)
         assert isinstance(gathering, SequenceUnavailable)
         assert begun.outcome_unknown
@@ -616,7 +653,7 @@ class TestDeadlines:
         assert last_value is None
         wait_until(lambda: not gatherings._by_key)
         assert "second" not in titles("sort-key", scope)
-        assert all(f"sequence sort-key scope {scope}: gave up" in message for message in caplog.messages)
+        assert all(f"sequence sort-key scope {scope}: gave up" in message for message in told())
 
     def test_one_that_has_passed(
         self, scope: str, clock: Clock, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
@@ -656,7 +693,7 @@ class TestDeadlines:
             patch.setattr(threading.Thread, "start", full)
             assert [asyncio.run(aput_next("sort-key", {}, scope=scope)).value for _ in range(2)] == [1, 2]
             assert asyncio.run(aget_next_value("atomic", scope=scope)) == 1
-        assert asyncio.run(asyncio.wait_for(aput_next("sort-key", {}, scope=scope), 10)).value == 3
+        assert asyncio.run(aput_next("sort-key", {}, scope=scope)).value == 3
         assert [*stored("sort-key", scope)] == [1, 2, 3]
         assert gatherings._by_key == {}
 
@@ -684,25 +721,28 @@ class TestDeadlines:
             with Held(wire, "PutItem") as request:
                 first = put(scope)
                 await request.reached()
-                beside = await asyncio.wait_for(put(f"{scope}-beside"), 20)
+                beside = await put(f"{scope}-beside")
             return [await first, beside]
 
         with monkeypatch.context() as patch:
-            assert asyncio.run(asyncio.wait_for(callers(patch), 20)) == [2, 1]
+            assert asyncio.run(callers(patch)) == [2, 1]
         assert asyncio.run(apart()) == [3, 1]
 
     def test_each_its_own(
-        self, scope: str, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch
+        self, scope: str, waited: Clock, install: Callable[..., Strategy], wire: Wire, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Of a group that loses every race, the caller whose deadline passes gives up, and the others go on."""
-        strategy = install("sort-key", deadline=1.0)
+        strategy = install("sort-key", clock=waited, deadline=30.0)
         mark_listed("sort-key", scope)
         lost = WriteCancelled("Somebody was faster.", (CancellationReason("TransactionConflict"),))
-        clear, send = threading.Event(), Deadline.send
+        clear, send, over = threading.Event(), Deadline.send, waited.now + 30.0
 
         def contended(self: Deadline, operation: str, request: Any) -> dict[str, Any]:
             if operation in ("put_item", "transact_write_items") and not clear.is_set():
-                raise lost
+                if waited.now < over:
+                    raise lost
+                waited.now += 1.0
+                assert clear.wait(60)
             return send(self, operation, request)
 
         async def callers() -> list[Any]:
@@ -711,7 +751,7 @@ class TestDeadlines:
                 await request.reached()
                 hasty = put(scope, "hasty")
                 await until(lambda: gathered() == 1)
-                strategy.option["deadline"] = 20.0
+                strategy.option["deadline"] = 600.0
                 patient = put(scope, "patient")
                 await until(lambda: gathered() == 2)
                 monkeypatch.setattr(Deadline, "send", contended)
@@ -727,9 +767,11 @@ class TestDeadlines:
         assert titles("sort-key", scope) == ["first", "patient"]
 
     @pytest.mark.parametrize("name", ["atomic", "sort-key"])
-    def test_lost_answers(self, name: str, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
+    def test_lost_answers(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
+    ) -> None:
         """If no answer arrives until the deadline, the item may be stored, and each caller is told so."""
-        install(name, deadline=0.2)
+        install(name, clock=clock, deadline=30.0)
         mark_listed(name, scope)
         for operation in ("PutItem", "TransactWriteItems"):
             wire.lose(operation, times=10_000)
@@ -749,11 +791,12 @@ def await_put(scope: str) -> int:
     async def value() -> int:
         return await put(scope, "of a child")
 
-    return asyncio.run(asyncio.wait_for(value(), 10))
+    return asyncio.run(value())
 
 
-def test_forks(scope: str, wire: Wire, forked: Processes) -> None:
+def test_forks(scope: str, install: Callable[..., Strategy], wire: Wire, forked: Processes) -> None:
     """Children that are forked while callers wait for a thread in their parent await numbers as if there were none."""
+    install("sort-key", deadline=60.0)
 
     async def callers() -> list[int]:
         with Held(wire, "PutItem") as request:

@@ -238,8 +238,9 @@ class TestWhoLeads:
         assert [value(future.result()) for future in [first, *others]] == list(range(1, 12))
         assert house.line.items == [["first"], [f"{n}" for n in range(10)]]
 
-    def test_those_who_come_after_a_group(self, house: House) -> None:
+    def test_those_who_come_after_a_group(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
         """While the callers of a group wake each other, new callers wait, and the next write takes them all."""
+        monkeypatch.setattr(commit_queues, "GLANCE_SECONDS", 60.0)
         with house.held("b") as go, house.busy() as first:
             group = [house.join("a"), house.join("b")]
             house.line.open.set()
@@ -749,8 +750,9 @@ class TestGivingUp:
 
     def test_waiting_in_the_queue(self, house: House) -> None:
         """A caller that waits behind others until its deadline leaves, and is not written."""
-        house.timing, house.seconds = Timing(), 0.05
+        house.timing = Timing()
         with house.busy() as first:
+            house.seconds = 0.05
             answer = house.put("late").answer
             assert [*next(iter(house.queues._queues.values())).waiting] == []
         first.result()
@@ -761,9 +763,13 @@ class TestGivingUp:
 
     def test_waiting_for_a_write_under_way(self, house: House) -> None:
         """A caller in a write at its deadline gets the outcome, if the write ends soon after."""
-        house.timing, house.seconds = Timing(first_pause=0.0), 0.05
-        overdue = threading.Event()
-        house.line.plan = [NOT_SENT, lambda: overdue.wait(0.2)]
+
+        def take_too_long() -> None:
+            house.clock.now += house.seconds + LATE_SECONDS / 2
+            time.sleep(2 * GLANCE_SECONDS)
+
+        house.timing = replace(house.timing, first_pause=0.0)
+        house.line.plan = [NOT_SENT, take_too_long]
         with house.busy() as first:
             second = house.join("b")
         assert [value(first.result()), value(second.result())] == [1, 2]
@@ -771,11 +777,11 @@ class TestGivingUp:
 
     def test_nobody_leaves_while_a_leader_takes_along(self, house: House) -> None:
         """A late caller leaves the queue before or after a leader takes waiters out of it, and not meanwhile."""
-        house.timing, house.seconds = Timing(), 0.5
         with house.busy() as first:
             late = house.join("late")
             with house.queues._lock:
-                time.sleep(0.5 + 2 * GLANCE_SECONDS)
+                house.clock.now += house.seconds
+                time.sleep(2 * GLANCE_SECONDS)
                 assert house.waiting == 1
             assert isinstance(late.result().answer, SequenceUnavailable)
         first.result()
@@ -830,36 +836,35 @@ class TestGivingUp:
 
     def test_who_is_late_in_a_write_under_way(self, house: House) -> None:
         """If the leader gets no answer from the engine, a caller gets an unknown outcome at its deadline."""
-        house.timing, house.seconds = Timing(first_pause=0.0), 0.05
-        under_way = threading.Event()
+        ended = threading.Event()
 
         def never_ending() -> None:
-            under_way.set()
-            house.line.open.clear()
-            assert house.line.open.wait(30)
+            house.clock.now += house.seconds + 1.5 * LATE_SECONDS
+            assert ended.wait(30)
 
+        house.timing = replace(house.timing, first_pause=0.0)
         house.line.plan = [NOT_SENT, never_ending]
         with house.busy() as first:
             second = house.join("b")
-        assert under_way.wait(30)
         answer = second.result().answer
         assert isinstance(answer, SequenceUnavailable)
         assert answer.outcome_unknown
-        house.line.open.set()
+        ended.set()
         first.result()
         assert house.queues._queues == {}
 
     def test_who_is_late_before_the_write(self, house: House) -> None:
         """A caller that leaves a batch before its write is sent is not in that write."""
-        house.timing, house.seconds = Timing(first_pause=0.0), 0.05
+        house.timing = replace(house.timing, first_pause=0.0)
         house.line.plan = [NOT_SENT]
         with house.busy() as first:
-            house.seconds = 0.01
+            house.seconds = 100.0
             second = house.join("b")
             prepare, go_on = house.ledger.prepare, threading.Event()
 
             def slowly(scope: Scope, pendings: Sequence[Pending[Any]], deadline: Deadline) -> PreparedWrite:
                 write = prepare(scope, pendings, deadline)
+                house.clock.now += house.seconds + 1.5 * LATE_SECONDS
                 assert go_on.wait(30)
                 return write
 
@@ -1041,12 +1046,12 @@ class TestCrashes:
 
     @pytest.fixture
     def ctrl_c(self, house: House) -> Iterator[Callable[[], None]]:
-        """Interrupts the test's own thread, which must wait for less than a second otherwise."""
+        """Interrupts the test's own thread, which waits for a minute otherwise."""
 
         def interrupt(signal_number: int, frame: FrameType | None) -> None:
             raise KeyboardInterrupt
 
-        house.timing, house.seconds = Timing(first_pause=0.0), 1.0
+        house.timing, house.seconds = Timing(first_pause=0.0), 60.0
         original = signal.signal(signal.SIGALRM, interrupt)
         yield lambda: os.kill(os.getpid(), signal.SIGALRM)
         signal.signal(signal.SIGALRM, original)

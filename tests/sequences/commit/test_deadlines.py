@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import math
 import socket
 import threading
 import time
@@ -27,21 +27,24 @@ from sequences import (
 )
 from sequences.commit.requests import Pending, PutRequest
 from sequences.commit.retries import GRACE_SECONDS, Deadline
-from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown, WriteCancelled
+from sequences.commit.waiters import LATE_SECONDS
+from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown
 from sequences.registry import Registry, strategies
+from sequences.rows import host_queue
 from sequences.strategies import Strategy
-from tests.sequences.support import Impostor, make, mark_listed, wait_until
+from tests.sequences.support import Clock, Impostor, make, mark_listed, wait_until
 
 NAMES = ["atomic", "optimistic-update", "block", "transactional", "sort-key"]
 RESERVING = ["atomic", "optimistic-update", "block"]
 SECONDS = 0.5
 """The deadline of every call here."""
-STALL = 1.0
-"""What a busy machine may take away from a test."""
+STALL = 4.0
+"""What a busy machine may take away from a test that waits for a socket."""
 ITEMS = [{"n": n} for n in range(250)]
 TOKENS = [f"token {n}" for n in range(250)]
 
 Call = Callable[[str, str], object]
+Hasty = Callable[..., Strategy]
 CALLS: dict[str, Call] = {
     "put": lambda name, scope: put_next(name, {}, scope=scope),
     "put with a token": lambda name, scope: put_next(name, {}, scope=scope, idempotency_token="a token"),
@@ -55,20 +58,20 @@ TAKES: dict[str, Call] = {
 }
 
 
-def seconds_until_it_gives_up(call: Call, name: str, scope: str) -> float:
+def seconds_until_it_gives_up(call: Call, name: str, scope: str, clock: Callable[[], float] = time.monotonic) -> float:
     """How long a call takes that has to give up."""
-    began = time.monotonic()
+    began = clock()
     with pytest.raises(GaveUp):
         call(name, scope)
-    return time.monotonic() - began
+    return clock() - began
 
 
 @pytest.fixture
-def hasty(install: Callable[..., Strategy]) -> Callable[[str], Strategy]:
-    """Give the strategy of a name a short deadline, and let it know its tables."""
+def hasty(install: Callable[..., Strategy], clock: Clock) -> Hasty:
+    """Give the strategy of a name a short deadline by the clock of the test, and let it know its tables."""
 
-    def shorten(name: str) -> Strategy:
-        strategy = install(name, deadline=SECONDS)
+    def shorten(name: str, seconds: float = SECONDS) -> Strategy:
+        strategy = install(name, clock=clock, deadline=seconds)
         strategy.lives.bind(dynamodb.call)
         return strategy
 
@@ -96,21 +99,14 @@ def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     dynamodb.reset()
 
 
-def slow_and_throttled(
-    operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
-) -> dict[str, Any]:
-    """An engine that takes its time to say that it is busy."""
-    time.sleep(min(seconds, 0.2))
-    raise NotWritten("busy")
-
-
-def answering_after(pauses: Mapping[str, float]) -> Callable[..., dict[str, Any]]:
+def answering_after(clock: Clock, pauses: Mapping[str, float]) -> Callable[..., dict[str, Any]]:
     """An engine that answers some operations after so many seconds, with nothing, and is too busy for the others."""
 
     def engine(operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any) -> dict[str, Any]:
         if operation not in pauses:
-            return slow_and_throttled(operation, request, seconds=seconds, **options)
-        time.sleep(min(seconds, pauses[operation]))
+            clock.now += min(seconds, 0.2)
+            raise NotWritten("busy")
+        clock.now += min(seconds, pauses[operation])
         if seconds < pauses[operation]:
             raise OutcomeUnknown("no answer")
         return {"Items": []}
@@ -121,28 +117,24 @@ def answering_after(pauses: Mapping[str, float]) -> Callable[..., dict[str, Any]
 class TestOneBudget:
     @pytest.mark.parametrize(("name", "call"), [*product(NAMES, CALLS.values()), *product(RESERVING, TAKES.values())])
     def test_a_busy_engine(
-        self, name: str, scope: str, call: Call, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+        self, name: str, scope: str, call: Call, hasty: Hasty, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Marker look-ups, reads, reservations, writes and pauses share one deadline; so do values without items."""
         hasty(name)
-        monkeypatch.setattr(dynamodb, "call", slow_and_throttled)
-        assert seconds_until_it_gives_up(call, name, scope) <= SECONDS + 1 + STALL
+        monkeypatch.setattr(dynamodb, "call", answering_after(clock, {}))
+        assert seconds_until_it_gives_up(call, name, scope, clock) <= SECONDS + 1
 
-    def test_many_slow_look_ups(
-        self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_many_slow_look_ups(self, scope: str, hasty: Hasty, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
         """The markers of many items are looked up within one deadline, however slowly each is answered."""
         hasty("atomic")
-        monkeypatch.setattr(dynamodb, "call", answering_after({"get_item": 0.2}))
-        assert seconds_until_it_gives_up(CALLS["put many with tokens"], "atomic", scope) <= SECONDS + 1 + STALL
+        monkeypatch.setattr(dynamodb, "call", answering_after(clock, {"get_item": 0.2}))
+        assert seconds_until_it_gives_up(CALLS["put many with tokens"], "atomic", scope, clock) <= SECONDS + 1
 
-    def test_a_late_reservation(
-        self, scope: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_late_reservation(self, scope: str, hasty: Hasty, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
         """A reservation gets what the look-up and the reads before it have left of the deadline."""
-        install("atomic", deadline=2.0).lives.bind(dynamodb.call)
-        monkeypatch.setattr(dynamodb, "call", answering_after({"get_item": 1.9, "query": 0.4}))
-        assert seconds_until_it_gives_up(CALLS["put with a token"], "atomic", scope) <= 3.0
+        hasty("atomic", 2.0)
+        monkeypatch.setattr(dynamodb, "call", answering_after(clock, {"get_item": 1.9, "query": 0.4}))
+        assert seconds_until_it_gives_up(CALLS["put with a token"], "atomic", scope, clock) <= 3.0
 
 
 class TestOneRequest:
@@ -160,8 +152,8 @@ class TestOneRequest:
         item = {"text": {"S": "x" * 32_000_000}}  # more than the system keeps for the other side
         began = time.monotonic()
         with pytest.raises(OutcomeUnknown):
-            dynamodb.call("put_item", {"TableName": "items", "Item": item}, seconds=SECONDS)
-        assert time.monotonic() - began <= SECONDS + 1 + STALL
+            dynamodb.call("put_item", {"TableName": "items", "Item": item}, seconds=2.0)  # to sign it takes a part
+        assert time.monotonic() - began <= 3.0 + STALL
 
 
 def test_less_than_a_second(install: Callable[..., Strategy], scope: str) -> None:
@@ -200,79 +192,95 @@ def test_the_first_call(configured: str, scope: str, name: str, call: Call, monk
 
 class TestGroups:
     def test_throttled_and_then_silent(
-        self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+        self, scope: str, hasty: Hasty, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Callers that come one after the other into a write that is never answered each keep their own deadline."""
-        hasty("sort-key")
-        silent_from = time.monotonic() + 0.9 * SECONDS
+        began, deadlines, told = clock.now, dict[int, Deadline](), set[int]()
 
-        def engine(
-            operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
-        ) -> dict[str, Any]:
+        def pass_by(seconds: float, own: int) -> None:
+            """Let time pass, while callers come, and are told that theirs is over; the one that waits here is not."""
+            until = clock.now + seconds
+            while clock.now < until:
+                clock.now = min(until, clock.now + 0.05)
+                come = {n for n in range(12) if clock.now >= began + n * SECONDS / 12}
+                wait_until(lambda come=come: come <= deadlines.keys())  # type: ignore[misc]
+                over = {n for n, deadline in list(deadlines.items()) if deadline.left < -0.9}
+                wait_until(lambda over=over: over - {own} <= told)  # type: ignore[misc]
+
+        def engine(operation: str, request: Mapping[str, Any], *, seconds: float, **options: Any) -> dict[str, Any]:
             if operation == "query":
                 return {"Items": []}
-            if time.monotonic() < silent_from:
+            if clock.now < began + 0.9 * SECONDS:
                 raise NotWritten("throttled")
-            time.sleep(min(seconds, 3.0))
+            pass_by(min(seconds, 3.0), caller.number)
             raise OutcomeUnknown("no answer")
 
+        def put(number: int) -> float:
+            wait_until(lambda: clock.now >= began + number * SECONDS / 12)
+            caller.number, pending = number, Pending(PutRequest(item={}))
+            timing = clock.timing(sleep=lambda seconds: pass_by(seconds, number))
+            deadlines[number] = deadline = Deadline(timing=timing, seconds=SECONDS)
+            strategy.items.submit(scope, [pending], deadline)
+            assert isinstance(pending.answer, GaveUp)
+            told.add(number)
+            return deadline.spent
+
+        strategy, caller = hasty("sort-key"), threading.local()
+        mark_listed("sort-key", scope)
+        monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
         monkeypatch.setattr(dynamodb, "call", engine)
-
-        def after(pause: float) -> float:
-            time.sleep(pause)
-            return seconds_until_it_gives_up(CALLS["put"], "sort-key", scope)
-
         with ThreadPoolExecutor(12) as threads:
-            took = list(threads.map(after, [n * SECONDS / 12 for n in range(12)]))
-        assert max(took) <= SECONDS + 1 + STALL
+            took = list(threads.map(put, range(12)))
+        assert max(took) <= SECONDS + 1
 
     def test_a_leader_with_more_time(
-        self, scope: str, hasty: Callable[[str], Strategy], monkeypatch: pytest.MonkeyPatch
+        self, scope: str, hasty: Hasty, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A caller keeps its own deadline in a write whose leader has a later one."""
-        strategy, busy = hasty("sort-key"), threading.Event()
+        strategy, busy, told = hasty("sort-key"), threading.Event(), threading.Event()
         mark_listed("sort-key", scope)
 
-        def engine(
-            operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
-        ) -> dict[str, Any]:
+        def engine(operation: str, request: Mapping[str, Any], *, seconds: float, **options: Any) -> dict[str, Any]:
             if operation == "query":
                 return {"Items": []}
             if operation == "put_item":
                 busy.set()
                 wait_until(lambda: strategy.items._queues[scope].waiting)
                 raise NotWritten("throttled")
-            time.sleep(min(seconds, 3.0))
+            silent = min(seconds, 3.0)
+            clock.now += min(silent, SECONDS + LATE_SECONDS)
+            assert told.wait(60)
+            clock.now += max(0.0, silent - SECONDS - LATE_SECONDS)
             raise OutcomeUnknown("no answer")
 
         def put(seconds: float) -> float:
-            began, pending = time.monotonic(), Pending(PutRequest(item={}))
-            strategy.items.submit(scope, [pending], Deadline(seconds=seconds))
+            pending, deadline = Pending(PutRequest(item={})), Deadline(timing=clock.timing(), seconds=seconds)
+            strategy.items.submit(scope, [pending], deadline)
             assert isinstance(pending.answer, GaveUp)
             assert pending.answer.outcome_unknown
-            return time.monotonic() - began
+            return deadline.spent
 
         monkeypatch.setattr(dynamodb, "call", engine)
         with ThreadPoolExecutor(1) as threads:
             leader = threads.submit(put, 4.0)
             assert busy.wait(60)
-            assert put(SECONDS) <= SECONDS + 1 + STALL
+            assert put(SECONDS) <= SECONDS + 1
+            told.set()
             assert leader.result() <= 5.0
 
-    def test_the_write_goes_on_for_the_others(self, scope: str, hasty: Callable[[str], Strategy]) -> None:
+    def test_the_write_goes_on_for_the_others(self, scope: str, hasty: Hasty, clock: Clock) -> None:
         """When the leader's deadline passes with its answer lost, the others of its write still get their numbers."""
         strategy = hasty("sort-key")
         mark_listed("sort-key", scope)
-        send, lost, first_is_told = dynamodb.call, threading.Event(), threading.Event()
+        send, lost = dynamodb.call, threading.Event()
 
-        def engine(
-            operation: str, request: Mapping[str, Any], *, seconds: float = 3.0, **options: Any
-        ) -> dict[str, Any]:
-            if operation == "query" or first_is_told.is_set():
-                return send(operation, request, seconds=seconds, **options)
-            with contextlib.suppress(WriteCancelled):  # as it is stored already
-                send(operation, request, seconds=seconds, **options)
+        def engine(operation: str, request: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+            answer = send(operation, request, **{**options, "seconds": 30.0})
+            if operation == "query" or lost.is_set():
+                return answer
             lost.set()
+            wait_until(lambda: len(strategy.items._queues[scope].waiting) == 3)
+            clock.now += SECONDS
             raise OutcomeUnknown("the answer was lost")
 
         def put(title: str) -> object:
@@ -285,9 +293,8 @@ class TestGroups:
             patch.setattr(dynamodb, "call", engine)
             first = threads.submit(put, "first")
             assert lost.wait(60)
-            time.sleep(SECONDS / 2)
+            strategy.option["deadline"] = 30.0
             others = [threads.submit(put, f"{n}") for n in range(3)]
             assert first.result() is True
-            first_is_told.set()
             assert sorted(str(other.result()) for other in others) == ["2", "3", "4"]
         assert strategy.last_value(scope) == 4

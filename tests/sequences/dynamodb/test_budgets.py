@@ -49,10 +49,10 @@ def test_time_is_bounded(wire: Wire) -> None:
         get_last_value("atomic", scope="budget")
     assert refused.value.too_slow
     assert wire.sent == []
-    with dynamodb.at_most(10, seconds=5), dynamodb.at_most(10, seconds=60) as part:
-        assert part.left <= 5
+    with dynamodb.at_most(10, seconds=50), dynamodb.at_most(10, seconds=600) as part:
+        assert part.left <= 50
         assert limits.granted(2.0) == 2.0
-        assert 4 < limits.granted(60.0) <= 5
+        assert 40 < limits.granted(600.0) <= 50
 
 
 def test_what_others_send_is_not_counted(wire: Wire) -> None:

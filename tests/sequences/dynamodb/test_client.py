@@ -87,10 +87,10 @@ class TestSlowMaking:
 
     @pytest.mark.parametrize("name", ["sort-key", "atomic", "block"])
     def test_what_the_functions_say(
-        self, configured: str, name: str, stuck: Stuck, install: Callable[..., Strategy]
+        self, configured: str, name: str, stuck: Stuck, clock: Clock, install: Callable[..., Strategy]
     ) -> None:
         """A call that is over before there is a client says that nothing was stored."""
-        install(name, deadline=0.1)
+        install(name, clock=clock, deadline=0.1)
         with pytest.raises(SequenceUnavailable, match=r"still being made\. Gave up .* nothing was stored") as caught:
             put_next(name, {})
         assert not caught.value.outcome_unknown

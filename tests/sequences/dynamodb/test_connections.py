@@ -22,10 +22,10 @@ from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, Re
 from urllib3 import Timeout
 from urllib3.util.wait import wait_for_read
 
-from project.proof.faults.proxy import free_port
 from sequences.dynamodb import connections
 from sequences.dynamodb.connections import POOLS, exchange
 from sequences.dynamodb.limits import within
+from tests.sequences.support import bound_port
 
 SOCKET = mock.Mock(spec=socket.socket)
 
@@ -93,7 +93,6 @@ class _Server(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     closes = False
     extra = b""
-    pause = 0.0
     in_chunks = False
     may_read = threading.Event()
     may_read.set()
@@ -101,12 +100,11 @@ class _Server(BaseHTTPRequestHandler):
     paths: list[str]
 
     def do_POST(self) -> None:
-        if not self.may_read.wait(5):
+        if not self.may_read.wait(30):
             self.ports.append(0)  # nobody gave up
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.ports.append(self.client_address[1])
         self.paths.append(self.path)
-        time.sleep(self.pause)
         with suppress(OSError):  # the client has hung up
             self.send_response(200)
             if self.in_chunks:
@@ -186,11 +184,11 @@ class TestPool:
     def test_a_server_that_is_silent(self, server: ThreadingHTTPServer) -> None:
         """A read takes no longer than the pool's time-out for reading."""
         handler: Any = server.RequestHandlerClass
-        handler.pause = 0.5
+        handler.may_read = threading.Event()
         with POOLS["http"]("127.0.0.1", server.server_port, timeout=Timeout(connect=30, read=0.05)) as pool:
             with pytest.raises(ReadTimeoutError, match="http://engine/"):
                 self.ask(pool)
-            handler.pause = 0.0
+            handler.may_read.set()
 
     def test_a_server_that_does_not_read(self, server: ThreadingHTTPServer) -> None:
         """Sending, too, takes no longer than the time of the request."""
@@ -233,5 +231,5 @@ class TestPool:
 
     def test_nobody_listens(self) -> None:
         """A server that is away is an error of connecting: nothing was sent."""
-        with POOLS["http"]("127.0.0.1", free_port()) as pool, pytest.raises(EndpointConnectionError):
+        with bound_port() as port, POOLS["http"]("127.0.0.1", port) as pool, pytest.raises(EndpointConnectionError):
             self.ask(pool)

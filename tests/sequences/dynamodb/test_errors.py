@@ -424,7 +424,7 @@ class TestSetUp:
     @pytest.mark.parametrize("alias", ["atomic", "sorted"])
     def test_nobody_listens(self, alias: str, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
         """An engine that is not there is asked until the deadline; the error names its address."""
-        settings.SEQUENCES[alias]["OPTIONS"]["deadline"] = 0.5
+        settings.SEQUENCES[alias]["OPTIONS"]["deadline"] = 2.0
         self._configure(monkeypatch, "http://127.0.0.1:9")
         dynamodb.shared_client()  # making it takes a part of the deadline
         with pytest.raises(SequenceUnavailable, match=r"AWS_ENDPOINT_URL_DYNAMODB=http://127\.0\.0\.1:9") as caught:

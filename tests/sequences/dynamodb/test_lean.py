@@ -16,13 +16,12 @@ from botocore.auth import SigV4Auth
 from botocore.credentials import Credentials, ReadOnlyCredentials, RefreshableCredentials
 from pytest_django import Settings
 
-from project.proof.faults.proxy import free_port
 from sequences import dynamodb
 from sequences.dynamodb import lean, marshal, unmarshal
 from sequences.dynamodb.connections import exchange
 from sequences.exceptions import NotWritten, SequenceError, WriteCancelled
 from tests.sequences.dynamodb.test_signing import headers_of
-from tests.sequences.support import asked_of_boto3, handled
+from tests.sequences.support import asked_of_boto3, bound_port, handled
 
 ITEM: Mapping[str, Any] = {
     "text": 'Größe 10\u2033 \U0001f525 "quoted" \\ \n',
@@ -123,11 +122,12 @@ def test_answers_and_errors(configured: str, scope: str, settings: Settings) -> 
 
 def test_an_engine_that_is_away(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both clients say that nothing was written if nobody listens."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{free_port()}")
     outcomes = []
-    for client in CLIENTS:
-        with by(client, settings):
-            outcomes.append(outcome("put_item", {"TableName": "nowhere", "Item": {}}))
+    with bound_port() as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{port}")
+        for client in CLIENTS:
+            with by(client, settings):
+                outcomes.append(outcome("put_item", {"TableName": "nowhere", "Item": {}}))
     assert outcomes[0] == outcomes[1]
     assert isinstance(outcomes[0], tuple)
     assert outcomes[0][0] is NotWritten

@@ -12,8 +12,8 @@ from tests.sequences.support import Clock
 
 def test_what_is_left() -> None:
     """A step of a request gets what is left of the whole."""
-    with within(5.0):
-        assert 4.0 < left(None) <= 5.0
+    with within(50.0):
+        assert 40.0 < left(None) <= 50.0
 
 
 def test_nothing_is_left() -> None:
@@ -24,9 +24,9 @@ def test_nothing_is_left() -> None:
 
 def test_one_inside_another() -> None:
     """A request of a signal's handler has a limit of its own, and without one the socket's time-out counts."""
-    with within(5.0) as outer:
-        with within(9.0):
-            assert left(None) > 5.0
+    with within(50.0) as outer:
+        with within(90.0):
+            assert left(None) > 50.0
         assert _thread.limit is outer
     assert left("its own") == "its own"
 

@@ -128,21 +128,22 @@ class TestWhoAsks:
         house.ask()
         assert not house.refuses
 
-    def test_the_log(self, house: House, caplog: pytest.LogCaptureFixture) -> None:
+    def test_the_log(self, house: House, logged: pytest.LogCaptureFixture) -> None:
         """The log has one line when it begins to refuse, and one when DynamoDB answers again."""
         house.ask(NO_ANSWER, seconds=3)
         assert house.refuses
         assert house.refuses
         house.ask()
         house.ask()
-        begin, end = caplog.messages
+        begin, end = logged.messages
         assert begin.startswith("DynamoDB has answered nothing for 3.0 s.")
         assert end == "DynamoDB answers again."
 
 
 @pytest.fixture
-def deaf(impostor: type[Impostor], settings: Settings) -> None:
-    """An engine that answers too late for every caller, and a client that soon refuses to ask it."""
+def deaf(impostor: type[Impostor], settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that answers too late for every caller, and a client that soon refuses to ask it, for long."""
+    monkeypatch.setattr(silence, "ASK_SECONDS", 60.0)
     settings.SEQUENCES_CLIENTS = {"default": {"READ_TIMEOUT": 0.1, "REFUSE_AFTER": 0.05}}
     impostor.pause = 0.02
     dynamodb.reset()

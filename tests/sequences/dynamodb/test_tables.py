@@ -251,7 +251,7 @@ class TestLife:
         ("error", "seconds"), [(NotWritten, 1), (OutcomeUnknown, 1), (StorageRefused, 60), (AccessRefused, 60)]
     )
     def test_an_engine_that_does_not_say(
-        self, error: type[StorageError], seconds: float, time: Clock, caplog: pytest.LogCaptureFixture
+        self, error: type[StorageError], seconds: float, time: Clock, logged: pytest.LogCaptureFixture
     ) -> None:
         """A life without identity stands for a while, which the log says once."""
         send = describing(error(), error(), ABOUT)
@@ -264,17 +264,17 @@ class TestLife:
             time.now += seconds
             life = life_of("tickets", send=send)
         assert life.identity
-        assert [message.startswith("table tickets: cannot be described") for message in caplog.messages] == [True]
+        assert [message.startswith("table tickets: cannot be described") for message in logged.messages] == [True]
 
     @pytest.mark.parametrize("error", [NotWritten, StorageRefused])
-    def test_one_that_was_known(self, error: type[StorageError], time: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    def test_one_that_was_known(self, error: type[StorageError], time: Clock, logged: pytest.LogCaptureFixture) -> None:
         """It stands for a minute, and the log says so."""
         send = describing(ABOUT, error(), ABOUT)
         life = life_of("tickets", send=send)
         assert life_of("tickets", send=send, anew=True) is life
         time.now += 59.5
         assert life_of("tickets", send=send) is life
-        assert (send.call_count, len(caplog.messages)) == (2, 1)
+        assert (send.call_count, len(logged.messages)) == (2, 1)
         time.now += 0.5
         assert life_of("tickets", send=send) == life
         assert send.call_count == 3

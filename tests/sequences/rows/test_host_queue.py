@@ -221,6 +221,11 @@ class TestLiningUp:
 
 
 class TestLooking:
+    @pytest.fixture(autouse=True)
+    def _looks(self, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Looks after a second; tests with `wire` have none otherwise."""
+        monkeypatch.setattr(host_queue, "LOOK_SECONDS", 1.0)
+
     def test_who_writes_without_a_pause(self, host: Make, row: Row, wire: Wire) -> None:
         """It looks once in LOOK_SECONDS, by half a read unit, and lines up behind who waits."""
         winner, loser = host(), host()

@@ -313,11 +313,11 @@ class TestUnused:
         wait_until(lambda: fetches.done == 2)
         assert unused(allocator) == reserved(scope) - len(told)
 
-    def test_nothing_to_report(self, allocator: BlockAllocator, caplog: pytest.LogCaptureFixture) -> None:
+    def test_nothing_to_report(self, allocator: BlockAllocator, logged: pytest.LogCaptureFixture) -> None:
         """A process that reserved nothing says nothing when it stops."""
-        with caplog.at_level(logging.INFO, "sequences"):
+        with logged.at_level(logging.INFO, "sequences"):
             allocator.give_back()
-        assert caplog.text == ""
+        assert logged.text == ""
 
     def test_scopes_are_bounded(self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Blocks of few scopes are held; what an old one had left becomes a gap, and nothing comes twice."""
@@ -461,7 +461,7 @@ def test_values_of_a_pool_that_another_one_has_replaced(allocator: BlockAllocato
 
 
 def test_the_end_of_a_process(
-    allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
 ) -> None:
     """What is left is given back within half a second, and a request of half a second; the rest is logged."""
     deadlines: list[Deadline] = []
@@ -471,11 +471,11 @@ def test_the_end_of_a_process(
         return 3
 
     monkeypatch.setattr(allocator._held, "give_back", give_back)
-    with caplog.at_level(logging.INFO, "sequences"):
+    with logged.at_level(logging.INFO, "sequences"):
         block._give_back(weakref.ref(allocator))
     (deadline,) = deadlines
     assert (deadline.seconds, deadline.client, deadline.timing) == (0.5, "default", allocator.timing)
-    assert caplog.messages == ["sequence block: 3 reserved values stay unused"]
+    assert logged.messages == ["sequence block: 3 reserved values stay unused"]
 
 
 def test_a_strategy_that_is_gone_gives_nothing_back() -> None:

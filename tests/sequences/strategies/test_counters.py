@@ -360,7 +360,7 @@ class TestRogueWriters:
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_the_items_of_a_lost_race_are_no_imported_rows(
-        self, name: str, scope: str, wire: Wire, caplog: pytest.LogCaptureFixture
+        self, name: str, scope: str, wire: Wire, logged: pytest.LogCaptureFixture
     ) -> None:
         """The winner's item has the number as well; the counter, which moved with it, is not taken to be behind."""
         put_some(name, scope, 1)
@@ -369,7 +369,7 @@ class TestRogueWriters:
         wire.clear()
         assert put_some(name, scope, 1) == [nth(name, 3)]
         assert wire.operations == ["TransactWriteItems", "TransactWriteItems"]
-        assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+        assert [record for record in logged.records if record.levelno >= logging.WARNING] == []
 
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_another_process_has_frozen_the_scope(self, name: str, scope: str) -> None:
@@ -395,7 +395,7 @@ class TestRogueWriters:
     @pytest.mark.parametrize("name", ["transactional", "transactional-beside"])
     def test_a_hint_from_before_the_table(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
         """A hint that is left of a table that was made anew does not keep a fresh process from counting."""
-        strategy = install(name, deadline=5.0)
+        strategy = install(name, deadline=30.0)
         with hold_host_lock(lock_name(name, scope)) as turn:
             turn.leave_hint(1000, strategy.timing.clock())
         assert put_some(name, scope, 1) == [nth(name, 1)]

@@ -20,7 +20,7 @@ from sequences.dynamodb import expressions
 from sequences.dynamodb.expressions import BORN, GIVEN_BACK
 from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
 from sequences.registry import strategies
-from sequences.strategies import BlockAllocator, Strategy, held_blocks
+from sequences.strategies import BlockAllocator, Strategy, block, held_blocks
 from sequences.strategies.counter_strategy import advance_to, counter_of, delete_counter
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.strategies.optimistic import OptimisticCounter
@@ -39,7 +39,7 @@ django.setup()
 from django.conf import settings
 settings.SEQUENCES, settings.TABLE_PREFIX = json.loads(os.environ["ONE_OF_THEM"]), os.environ["PREFIX"]
 from sequences.strategies import block
-block.STOP_SECONDS = 30.0  # the machine may be busy
+block.STOP_SECONDS = 30.0
 from sequences.testing.callers import take_some
 print(take_some("block", sys.argv[1], int(sys.argv[2])), flush=True)
 sys.stdin.read()
@@ -47,8 +47,9 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def begin(install: Callable[..., Strategy]) -> Begin:
+def begin(install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch) -> Begin:
     """Begins as another process does: it remembers nothing, and holds nothing. Blocks of 10."""
+    monkeypatch.setattr(block, "STOP_SECONDS", 30.0)  # the machine may be busy
 
     def begin(**options: object) -> BlockAllocator:
         strategy = install("block", clock=Clock(), **{"block_size": 10, **options})

@@ -194,7 +194,7 @@ class TestPools:
 
 
 class TestCompare:
-    def test_counters_that_went_back(self, held: Held, caplog: pytest.LogCaptureFixture) -> None:
+    def test_counters_that_went_back(self, held: Held, logged: pytest.LogCaptureFixture) -> None:
         """The blocks of a counter below its highest value or what is known, or that offers again, are dropped."""
         pools = held.pools("abcde")
         held.rows = {
@@ -208,20 +208,20 @@ class TestCompare:
         held.now += 10
         held.blocks.compare(lambda *_: {})
         assert list(held.blocks.pools) == ["a", "e"]
-        assert [(line.levelname, line.args and line.args[1]) for line in caplog.records] == [  # type: ignore[index]
+        assert [(line.levelname, line.args and line.args[1]) for line in logged.records] == [  # type: ignore[index]
             ("WARNING", scope) for scope in "bcd"
         ]
         assert pools["a"].compared == held.now
         assert pools["e"].compared == 0.0, "the engine left it out"
 
-    def test_counters_that_are_others(self, held: Held, caplog: pytest.LogCaptureFixture) -> None:
+    def test_counters_that_are_others(self, held: Held, logged: pytest.LogCaptureFixture) -> None:
         """The blocks of a counter that was made again, or changed unnoticed, are dropped; one that begins is left."""
         pools = held.pools("abc")
         pools["c"].begun = None
         held.rows = {"a": {}, "b": {"other": 1}, "c": {"other": 1}}
         held.blocks.compare(lambda *_: {})
         assert list(held.blocks.pools) == ["a", "c"]
-        assert caplog.records == []
+        assert logged.records == []
 
     def test_those_that_were_compared_longest_ago(self, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
         """One look has so many scopes, and leaves out those in which no value was taken since the last one."""
@@ -270,15 +270,15 @@ class TestGiveBack:
 
     @pytest.mark.parametrize(("gives", "lines"), [(False, 0), (SequenceUnavailable("", attempts=1, seconds=1.0), 2)])
     def test_what_nobody_takes(
-        self, held: Held, gives: bool | Exception, lines: int, caplog: pytest.LogCaptureFixture
+        self, held: Held, gives: bool | Exception, lines: int, logged: pytest.LogCaptureFixture
     ) -> None:
         """The values that could not be given back are counted, and an error is a line for those who look for it."""
         held.gives = gives
         pools = held.pools("ab")
         pools["a"].left, pools["b"].left = [range(3, 5), range(8, 9)], [range(1, 4)]
-        with caplog.at_level(logging.DEBUG, held_blocks.logger.name):
+        with logged.at_level(logging.DEBUG, held_blocks.logger.name):
             assert held.blocks.give_back(Deadline()) == 6
-        assert len(caplog.records) == lines
+        assert len(logged.records) == lines
 
     def test_a_pool_that_never_began(self, held: Held) -> None:
         """Of a pool that has not looked at its counter nothing can be given back."""

@@ -128,13 +128,13 @@ class TestLooking:
         assert looks.followed[2:] == ["c", "c"]
         assert looks.compared == ["send"] * 4
 
-    def test_failures(self, looks: Looks, caplog: pytest.LogCaptureFixture) -> None:
+    def test_failures(self, looks: Looks, logged: pytest.LogCaptureFixture) -> None:
         """Of several failures in a row the first is a warning; values are not compared then."""
-        with caplog.at_level(logging.DEBUG, watch_module.logger.name):
+        with logged.at_level(logging.DEBUG, watch_module.logger.name):
             for error in (AWAY, AWAY, None, MISSING):
                 looks.error = error
                 looks.watch.look()
-        assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "WARNING"]
+        assert [record.levelname for record in logged.records] == ["WARNING", "DEBUG", "WARNING"]
         assert looks.compared == ["send"]
 
     @pytest.mark.parametrize(("error", "blind_at"), [(None, 75.0), (MISSING, 75.0), (AWAY, 65.0)])

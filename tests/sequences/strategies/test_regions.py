@@ -149,7 +149,7 @@ class World:
                 for title in [f"{name} {region} {which} {number}"]
             ]
             for one in running:
-                one.result(timeout=30)
+                one.result(timeout=90)
 
     @contextmanager
     def replicating(self) -> Iterator[None]:
@@ -166,7 +166,7 @@ class World:
                 yield
             finally:
                 over.set()
-            running.result(timeout=30)
+            running.result(timeout=90)
 
     def replicate(self) -> None:
         """Bring what each Region has written since the last time to the other one."""

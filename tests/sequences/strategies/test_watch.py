@@ -35,6 +35,7 @@ from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
 from tests.sequences.support import (
+    MADE,
     SEQUENCES,
     Clock,
     Processes,
@@ -63,6 +64,8 @@ def _young_objects() -> None:
 def ended() -> Iterator[None]:
     """Watches that end with their test: a strategy is a circle of objects, which would go on looking for a while."""
     yield
+    for strategy in list(MADE):
+        strategy.stop()
     gc.collect()
 
 
@@ -479,14 +482,14 @@ class TestCounters:
         assert unused(allocator) == 0
 
     def test_without_the_permission(
-        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+        self, allocator: BlockAllocator, scope: str, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
     ) -> None:
         """If the counters cannot be read, changes are followed all the same, and one warning is logged."""
         take_some("block", scope, 1)
         monkeypatch.setattr(allocator.counter, "rows", partial(fail, AccessRefused("no")), raising=False)
         for _ in range(2):
             allocator._watch.look()
-        assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+        assert len([record for record in logged.records if record.levelno >= logging.WARNING]) == 1
         with elsewhere():
             changes.freeze("block", scope=scope, **WHO)
         allocator._watch.look()
@@ -506,7 +509,7 @@ class TestFailures:
         scope: str,
         error: Exception,
         monkeypatch: pytest.MonkeyPatch,
-        caplog: pytest.LogCaptureFixture,
+        logged: pytest.LogCaptureFixture,
     ) -> None:
         """While a few looks fail values go on and one warning is logged; the next that succeeds makes up for all."""
         wall = Clock(time.time())
@@ -520,13 +523,13 @@ class TestFailures:
                 wall.now += 1000
                 allocator._watch.look()
                 assert take_some("block", scope, 1) == [expected]
-        warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+        warnings = [record for record in logged.records if record.levelno >= logging.WARNING]
         assert ["cannot see whether other processes change it" in record.getMessage() for record in warnings] == [True]
         allocator._watch.look()
         assert unused(allocator) == 0
 
     def test_a_second_failure(
-        self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+        self, allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
     ) -> None:
         """A failure after a look that succeeded is logged again."""
         for _ in range(2):
@@ -534,7 +537,7 @@ class TestFailures:
                 patch.setattr(allocator.history, "scopes_since", partial(fail, TableMissing("none")))
                 allocator._watch.look()
             allocator._watch.look()
-        assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 2
+        assert len([record for record in logged.records if record.levelno >= logging.WARNING]) == 2
 
     def test_the_thread_goes_on(self, install: Install, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The thread survives looks that fail, and follows when one succeeds."""
@@ -715,15 +718,15 @@ def test_other_processes_follow(scope: str, spawned: Processes) -> None:
     """Processes that have a million values in memory refuse them after another process has frozen the scope."""
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(spawned.run, until_frozen, scope)
-        wait_until(lambda: (get_last_value("block", scope=scope) or 0) >= spawned.count * 1_000_000, seconds=60)
+        wait_until(lambda: (get_last_value("block", scope=scope) or 0) >= spawned.count * 1_000_000)
         changes.freeze("block", scope=scope, **WHO)
-        assert running.result(timeout=60) == [True] * spawned.count
+        assert running.result() == [True] * spawned.count
 
 
 def until_frozen(scope: str) -> bool:
     """Take values until they are refused; whether they are, before a minute has passed."""
     strategies._made["block"] = make("block", block_size=1_000_000, watch_seconds=0.05)
-    deadline = time.monotonic() + 25
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             get_next_value("block", scope=scope)
