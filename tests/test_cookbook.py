@@ -45,6 +45,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     TableRestored,
 )
+from sequences.ops import doctor
 from sequences.signals import nearly_used_up, value_allocated
 from sequences.storage import table_name
 from sequences.testing import engine_at, moto_engine, sequence_tables
@@ -88,8 +89,9 @@ def does(command: str) -> str:
 
 
 @pytest.fixture
-def cook(endpoint: str, table_prefix: str, settings: Settings) -> Cook:
-    """Runs the code of a recipe, makes its tables, and gives its names."""
+def cook(endpoint: str, table_prefix: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Cook:
+    """Runs the code of a recipe, makes its tables, and gives its names. The doctor waits for a slow machine."""
+    monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 60.0)
 
     def cook(heading: str) -> Any:
         names = SimpleNamespace(__name__="tests.shop.recipe")
