@@ -187,7 +187,7 @@ class TestLimits:
 
         def is_closed() -> bool:
             client.recv(1000)
-            return book.closed.is_set()
+            return bool(book.closed.is_set())
 
         wait_until(is_closed)
         wait_until(lambda: not channels(running))
