@@ -35,6 +35,7 @@ from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import find, get_item, get_last_value, get_next_value, items, put_next
 from sequences.changes import advance
+from sequences.dynamodb import silence
 from sequences.exceptions import (
     AccessRefused,
     AlsoRefused,
@@ -44,6 +45,7 @@ from sequences.exceptions import (
     SequenceUnavailable,
     TableRestored,
 )
+from sequences.ops import doctor
 from sequences.signals import nearly_used_up, value_allocated
 from sequences.storage import table_name
 from sequences.testing import engine_at, moto_engine, sequence_tables
@@ -87,8 +89,9 @@ def does(command: str) -> str:
 
 
 @pytest.fixture
-def cook(endpoint: str, table_prefix: str, settings: Settings) -> Cook:
-    """Runs the code of a recipe, makes its tables, and gives its names."""
+def cook(endpoint: str, table_prefix: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Cook:
+    """Runs the code of a recipe, makes its tables, and gives its names. The doctor waits for a slow machine."""
+    monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 60.0)
 
     def cook(heading: str) -> Any:
         names = SimpleNamespace(__name__="tests.shop.recipe")
@@ -130,9 +133,9 @@ def cook_models(installed: None, cook: Cook, transactional_db: None) -> Iterator
 
 
 @contextmanager
-def faults(proxy: Proxy, *rules: Rule) -> Iterator[None]:
-    """Let the requests of the body go through the proxy, with these faults, and two seconds for each call."""
-    hasty = {name: {**entry, "OPTIONS": {"deadline": 2.0}} for name, entry in django_settings.SEQUENCES.items()}
+def faults(proxy: Proxy, *rules: Rule, seconds: float = 2.0) -> Iterator[None]:
+    """Let the requests of the body go through the proxy, with these faults, and so many seconds for each call."""
+    hasty = {name: {**entry, "OPTIONS": {"deadline": seconds}} for name, entry in django_settings.SEQUENCES.items()}
     with engine_at(proxy.endpoint), override_settings(SEQUENCES=hasty):
         proxy.follow(*rules)
         yield
@@ -178,7 +181,7 @@ def test_invoices_by_tenant_and_year(cook: Cook, proxy: Proxy) -> None:
     assert issue("ACME", 7, DAY) == "ACME-2026-00001"
     assert issue("BEST", 8, DAY) == "BEST-2026-00001"
     assert issue("ACME", 9, date(2027, 1, 1)) == "ACME-2027-00001"
-    with faults(proxy, Rule(fault="lose-close", operation="TransactWriteItems", count=1)):
+    with faults(proxy, Rule(fault="lose-close", operation="TransactWriteItems", count=1), seconds=30.0):
         assert issue("ACME", 10, DAY) == "ACME-2026-00002"
     assert issue("ACME", 10, date(2027, 1, 1)) == "ACME-2026-00002"
     assert issue("ACME", 11, DAY) == "ACME-2026-00003"
@@ -358,7 +361,7 @@ def test_an_unknown_outcome(cook: Cook, proxy: Proxy) -> None:
     with faults(proxy, LOST):
         assert names.file_ticket("Ink", "2") is None
     with (
-        faults(proxy, Rule(fault="AccessDeniedException", operation="TransactWriteItems")),
+        faults(proxy, REFUSED, seconds=30.0),
         pytest.raises(AccessRefused),
     ):
         names.file_ticket("Toner", "3")
@@ -379,6 +382,7 @@ def test_shorter_deadlines(cook: Cook, proxy: Proxy, monkeypatch: pytest.MonkeyP
     assert not hasattr(cook("Shorter deadlines for web processes"), "SEQUENCES_CLIENTS")
     assert put_next("tickets", {}, scope="ABC").value == 1
     monkeypatch.setenv("PROCESS", "web")
+    monkeypatch.setattr(silence, "ASK_SECONDS", 60.0)  # however slow the machine is, no call here asks again
     assert cook("Shorter deadlines for web processes").SEQUENCES_CLIENTS
     assert put_next("tickets", {}, scope="ABC").value == 2
     with engine_at(proxy.endpoint):

@@ -44,6 +44,7 @@ from sequences.dynamodb.configuration import ClientOptions
 from sequences.exceptions import InvalidSequence
 from sequences.formats import FIELDS, Format
 from sequences.formats.periods import KINDS, Period
+from sequences.ops import doctor
 from sequences.registry import DEFAULT_TABLE, parse_config
 from tests.test_rooms import of
 from tickets.api.reference import reference
@@ -392,8 +393,9 @@ class TestExamples:
         assert "TOKEN" in variables
         assert "api" in names
 
-    def test_the_commands_do_what_they_say(self, db: None, tables: str) -> None:
-        """Management commands succeed; make knows its own."""
+    def test_the_commands_do_what_they_say(self, db: None, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Management commands succeed, also on a slow machine; make knows its own."""
+        monkeypatch.setattr(doctor, "PATIENCE_SECONDS", 60.0)
         create_project(key="ABC", name="Alphabet", by="ann")
         create_ticket("ABC", title="Printer on fire", reporter="ann")
         for command in (command for page in PAGES.keys() - WITH_MODELS - {REST} for command, _ in commands(page)):

@@ -21,6 +21,7 @@ from sequences.changes import switches
 from sequences.ops.audit import audit
 from sequences.ops.audit.results import AuditResult, KeptAudits
 from sequences.registry import strategies
+from sequences.rows import host_queue
 from sequences.rows.host_queue import MOST_LOST
 from sequences.strategies import BlockAllocator
 from sequences.testing.embedded import Engine
@@ -119,6 +120,8 @@ def race(name: str, scope: Scope) -> None:
 
 def number_things(patch: pytest.MonkeyPatch) -> None:
     """Store one row of each kind that the sequences store."""
+    for seconds in ("LINGER_SECONDS", "LONGEST_TURN"):  # a slow machine leaves no line
+        patch.setattr(host_queue, seconds, 60.0)
     race("highest", "ABC")
     for name in COUNTED:
         more = {"id": "x", "title": "any"} if name == "keyed" else {}

@@ -15,6 +15,7 @@ from subprocess import PIPE
 import pytest
 
 from project.paths import ROOT
+from project.proof.copies import LEFT_OUT
 
 EXAMPLES = re.findall(
     r"^```python\n(.*?)^```$", (ROOT / "docs/testing.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
@@ -149,7 +150,7 @@ def run() -> Iterator[Run]:
 def site(tmp_path: Path) -> Path:
     """A project with the app in it, its settings, and the tests that docs/testing.md shows."""
     case, plugin, fixture, _ = EXAMPLES
-    shutil.copytree(ROOT / "sequences", tmp_path / "sequences")
+    shutil.copytree(ROOT / "sequences", tmp_path / "sequences", ignore=LEFT_OUT)
     for name, text in {"settings": SETTINGS, "test_case": case, "conftest": plugin, "test_fixture": fixture}.items():
         (tmp_path / f"{name}.py").write_text(text)
     return tmp_path
@@ -230,7 +231,7 @@ class TestWithoutEngine:
     def test_ours_run_on_moto(self, run: Run, tmp_path: Path) -> None:
         """Where the engine is missing, tests of ours run on moto's server, and those that need it are counted."""
         for name in ("project", "sequences"):  # they look for the engine beside themselves
-            shutil.copytree(ROOT / name, tmp_path / name)
+            shutil.copytree(ROOT / name, tmp_path / name, ignore=LEFT_OUT)
         for name in ("templates", "tests", "tickets"):
             (tmp_path / name).symlink_to(ROOT / name)
         shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -16,8 +16,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from project.paths import ROOT
-from sequences.testing.embedded import FALLBACK_WARNING, _free_port
+from sequences.testing.embedded import FALLBACK_WARNING
 from sequences.testing.processes import ChildProcess, answers
+from tests.project.site import free_port
 from tests.test_docs import FENCED, PACKAGE, PAGES, shown
 from tests.test_testing import Run, runner
 
@@ -48,7 +49,7 @@ class Reader:
         self.folder = folder
         self.run = run
         self.started: list[ChildProcess] = []
-        self.ports = {number: str(_free_port()) for number in PORTS.values()}
+        self.ports = {number: str(free_port()) for number in PORTS.values()}
 
     def does(self, before: str, language: str, text: str) -> None:
         """Do what a block shows, and see what it shows as the answer."""

@@ -103,6 +103,11 @@ class Crowd:
             for thread in threads:
                 thread.join()
 
+    def await_one(self, after: float, ago: float = 0.0) -> None:
+        """Wait for the answer to a request that began after a moment, and so many seconds ago."""
+        while not any(after < one.began < time.monotonic() - ago for one in self.filed):
+            time.sleep(PAUSE)
+
     def _file(self, client: int) -> None:
         number = 0
         while not self._over.is_set():
@@ -139,8 +144,10 @@ def stall(settings: Settings, folder: Path) -> Verdict:
             stopped = time.monotonic()
             with hanging(stack):
                 time.sleep(settings.seconds)
+                crowd.await_one(stopped + SETTLED_SECONDS, ago=AGAIN_SECONDS)
             resumed = time.monotonic()
             time.sleep(settings.around)
+            crowd.await_one(resumed + AGAIN_SECONDS)
         verdict.claim(children(stack.web.pid) == workers, "a worker was started anew")
         judge(verdict, crowd, stopped, resumed)
         compare(verdict, crowd.filed, stack)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -11,9 +12,12 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from project.lab import racing, recipes, writers
 from project.lab.client import plain_client
 from sequences import dynamodb
+from sequences.commit import host_lock
+from sequences.strategies import sort_key
 from tests.sequences.support import fresh_processes
 
 SCOPE = "ABC"
+begin_process = writers._begin_process
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,15 @@ def ready_processes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (racing, writers):
             patch.setattr(module, "multiprocessing", SimpleNamespace(get_context=lambda _: fresh_processes()))
+        patch.setattr(writers, "_begin_process", begin_patient_process)
         yield
+
+
+def begin_patient_process(barrier: Barrier) -> None:
+    """Begin a process of writers in which nothing is forgotten or overtaken when the machine is slow."""
+    vars(sort_key)["TAIL_SECONDS"] = vars(host_lock)["LONGEST_WAIT"] = 60.0
+    vars(host_lock)["CONNECT_ATTEMPTS"] = 100_000
+    begin_process(barrier)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 ANSWER_SECONDS = 60.0
 PYTHON = str(Path(sys.executable).resolve())  # not by a name for which a shim would search
+FIRST_PORT = 18_000 + os.getpid() % 100 * 20
+PORTS = cycle(range(FIRST_PORT, FIRST_PORT + 20))
 NO_PROXY = urllib.request.ProxyHandler({})
 # The variables that a run reads. They are removed, so that the run starts with the defaults.
 READ_BY_RUN = re.compile(
@@ -146,8 +149,8 @@ def parent(pid: int) -> int:
 
 
 def free_port() -> int:
-    """A free port below the range of outgoing connections."""
-    return next(port for port in range(18_000 + os.getpid() % 500, 20_000) if port_is_free(port))
+    """A free port below the range of outgoing connections, in turn: no other process that tests takes it meanwhile."""
+    return next(port for port in PORTS if port_is_free(port))
 
 
 @dataclass(frozen=True)

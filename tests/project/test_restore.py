@@ -18,9 +18,10 @@ from pytest_django import Settings
 
 from project.commands.prepare import prepare_tables
 from project.paths import ROOT
-from sequences import dynamodb, put_next_many
+from sequences import dynamodb, put_next_many, start
 from sequences.changes import freeze, thaw
 from sequences.exceptions import SequenceFrozen, TableMissing, TableRestored
+from sequences.ops import doctor
 from sequences.start import require_sound
 from tests.restoring import restore, save
 from tests.test_docs import FENCED, MANAGE, PAGES, section, shown
@@ -106,6 +107,8 @@ def test_the_page_is_enough(
     tables: str, endpoint: str, restored: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No number comes twice, nothing goes on before its step, and the audit explains the rest and ends with 0."""
+    for module in (doctor, start):
+        monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
     monkeypatch.setattr(sys, "argv", ["prepare"])
     prepare_tables(in_development=False)
     create_project(key="ABC", name="Alphabet", by="ann")

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,14 +12,16 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from tests.sequences.support import wait_until
 from tickets import health, tables
 from tickets.health import STORES, Health, Stores
 
 
 @pytest.fixture(autouse=True)
 def _asks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test asks the stores itself."""
+    """Each test asks the stores itself, and a store has the time that a slow machine takes."""
     monkeypatch.setattr(STORES, "_until", 0.0)
+    monkeypatch.setattr(health, "SECONDS", 60.0)
 
 
 def refuse() -> None:
@@ -75,12 +77,19 @@ def test_a_store_that_hangs_is_not_awaited(
     client: Client, monkeypatch: pytest.MonkeyPatch, stores: Callable[[Callable[[], None]], None]
 ) -> None:
     """A store that does not answer makes it 503, and is asked by one thread, however often anybody looks."""
-    released, asked = threading.Event(), []
+    released, asked, begun = threading.Event(), [], health.begun
 
     def hang() -> None:
         asked.append(threading.current_thread().name)
-        released.wait()
+        released.wait(60)
 
+    def begun_where_sql_answers(ask: Callable[[], None], name: str) -> "Future[None]":
+        future = begun(ask, name)
+        if ask is not hang:
+            future.result()
+        return future
+
+    monkeypatch.setattr(health, "begun", begun_where_sql_answers)
     monkeypatch.setattr(health, "SECONDS", 0.05)
     monkeypatch.setattr(health, "REMEMBERED_SECONDS", 0.0)
     stores(hang)
@@ -88,6 +97,7 @@ def test_a_store_that_hangs_is_not_awaited(
         answer = client.get("/storez")
         assert answer.status_code == 503
         assert answer.json() == {"status": "unavailable", "dynamodb": "no answer within 0.05 s", "sql": "ok"}
+    wait_until(lambda: asked)
     released.set()
     assert asked == ["storez-dynamodb_0"]
 
@@ -120,6 +130,7 @@ def test_requests_at_the_same_moment_ask_once(monkeypatch: pytest.MonkeyPatch) -
             both.wait(0.2)  # nobody else may come here
         return ThreadPoolExecutor(*args, **options)
 
+    monkeypatch.setattr(health, "REMEMBERED_SECONDS", 60.0)
     monkeypatch.setattr(health, "ThreadPoolExecutor", executor)
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(lambda _: stores.answer(), range(2))) == [{"sql": "ok"}] * 2

@@ -43,10 +43,10 @@ class Caller:
 
     def __init__(self, made: Any, site: str) -> None:
         self.models = importlib.import_module("made_client.models")
-        self.client = made.Client(base_url=site, follow_redirects=False)
+        self.client = made.Client(base_url=site, follow_redirects=False, timeout=60)
         credentials = self.models.Credentials(username="ann", password=PASSWORD)
         token = self.call("auth.auth_token_create", body=credentials).parsed.token
-        self.client = made.AuthenticatedClient(base_url=site, token=token, follow_redirects=False)
+        self.client = made.AuthenticatedClient(base_url=site, token=token, follow_redirects=False, timeout=60)
 
     def call(self, operation: str, *place: Any, **options: Any) -> Any:
         """The whole answer of an operation: its status, its headers, and what the client has read from it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from project.paths import ROOT
+from project.proof.copies import LEFT_OUT
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
 
@@ -103,9 +104,8 @@ SEQUENCES = {
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Django project beside a copy of the app, and nothing else of ours."""
     folder = tmp_path_factory.mktemp("alone")
-    ignored = shutil.ignore_patterns("*.pyc.*")  # another process has them for a moment, while it compiles
-    shutil.copytree(ROOT / "tests" / "outside", folder, dirs_exist_ok=True, ignore=ignored)
-    shutil.copytree(ROOT / "sequences", folder / "sequences", ignore=ignored)
+    shutil.copytree(ROOT / "tests" / "outside", folder, ignore=LEFT_OUT, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "sequences", folder / "sequences", ignore=LEFT_OUT)
     with (folder / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
         settings.write(f"import os\nINSTALLED_APPS += ['sequences']\nSEQUENCES = {SEQUENCES}\n")
         settings.write("TABLE_PREFIX = os.environ.get('PREFIX', '')\n")

@@ -12,6 +12,7 @@ from django.urls import get_resolver
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from tests.tickets.accounts.test_throttles import Clock
 from tickets.accounts import heavy, services, throttles
 from tickets.types import Project
 
@@ -21,8 +22,9 @@ EXPORT, LIST, PAGE = "/api/projects/ABC/tickets.csv", "/api/projects/ABC/tickets
 
 
 @pytest.fixture(autouse=True)
-def _limits(settings: Settings) -> Iterator[None]:
-    """The limits of the sample, which nobody has used."""
+def _limits(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The limits of the sample, which nobody has used, in a minute that does not end."""
+    monkeypatch.setattr(throttles, "time", Clock())
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": uuid4().hex}}
     settings.THROTTLES, settings.HEAVY_AT_ONCE = {"user": "6000/minute"}, 2
     throttles.forget()

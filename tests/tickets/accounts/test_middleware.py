@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from pytest_django import Settings
 
+from tests.tickets.accounts.test_throttles import Clock
 from tickets.accounts import heavy, middleware, throttles
 from tickets.accounts.middleware import Limits, SignInFirst
 
@@ -61,8 +62,11 @@ def asked(path: str, name: str, *, signed_in: bool = True) -> Any:
         ("/api/projects/ABC/tickets/", "api:ticket_list", True, False),
     ],
 )
-def test_which_pages_count(settings: Settings, path: str, name: str, signed_in: bool, counts: bool) -> None:
+def test_which_pages_count(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, path: str, name: str, signed_in: bool, counts: bool
+) -> None:
     """A heavy page of somebody who is signed in is counted here; REST counts for itself."""
+    monkeypatch.setattr(throttles, "time", Clock())
     settings.THROTTLES, settings.HEAVY_AT_ONCE = {"user": "20/hour"}, None
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": uuid4().hex}}
     throttles.forget()

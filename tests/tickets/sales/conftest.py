@@ -3,11 +3,19 @@
 from datetime import date
 
 import pytest
+from django.utils import timezone
 
 from tests.tickets.sales.support import LINES
 from tickets.sales import services
 from tickets.sales.types import Invoice, Order
 from tickets.sales.validators import today
+
+
+@pytest.fixture(autouse=True)
+def _one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same day during a test, also at midnight."""
+    day = today()
+    monkeypatch.setattr(timezone, "localdate", lambda **_: day)
 
 
 @pytest.fixture
