@@ -30,7 +30,7 @@ from sequences.registry import strategies
 from sequences.rows.lives import TableLives
 from sequences.rows.soundness import Soundness, Verdict, judge
 from sequences.testing.callers import at_once, put_some, take_some
-from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, make, set_counter
+from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Clock, Wire, lock_name, make, set_counter
 
 SOUND = Soundness(verdict=Verdict.GOOD, found="one Region", reason="")
 
@@ -196,12 +196,12 @@ class TestIdentity:
             return send(operation, request, **limits)
 
         monkeypatch.setattr(dynamodb, "call", call)
+        clock = Clock()
+        monkeypatch.setattr("sequences.dynamodb.tables.time", Mock(monotonic=clock))
         dynamodb.forget_lives()
         assert put_some("sort-key", scope, 3) == [1, 2, 3]
-        assert asked == 1
-        now = time.monotonic()
-        for later, times in ((0.9 * seconds - 0.5, 1), (seconds + 0.1, 2)):
-            monkeypatch.setattr(time, "monotonic", lambda moment=now + later: moment)
+        for later, times in ((seconds - 0.1, 1), (0.2, 2)):
+            clock.now += later
             put_some("sort-key", scope, 1)
             assert asked == times
 
