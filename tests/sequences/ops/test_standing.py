@@ -19,6 +19,8 @@ from tests.kept_tables import emptied_tables
 from tests.sequences import support
 
 written = partial(support.written, "sequences")
+pytestmark = pytest.mark.usefixtures("patience")
+
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
 SEQUENCES: dict[str, Any] = {
