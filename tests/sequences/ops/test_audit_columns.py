@@ -346,7 +346,7 @@ class TestGapless:
         number_rows(field, keys=[4])
         assert report("invoices")["unexplained"] == 1
         monkeypatch.setattr(shop.Invoice._base_manager._queryset_class, "update", update)
-        monkeypatch.setattr("time.sleep", lambda seconds: number_rows(field, keys=[4]))
+        monkeypatch.setattr(column_check, "time", mock.Mock(sleep=lambda seconds: number_rows(field, keys=[4])))
         assert report("invoices")["unexplained"] == 0
 
     @pytest.mark.usefixtures("small_pages")
