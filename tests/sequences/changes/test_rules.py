@@ -350,7 +350,7 @@ class TestHarmless:
         [
             (entry_of(ATOMIC), entry_of(BLOCK, {"block_size": 5})),
             (entry_of(BLOCK), entry_of(OPTIMISTIC, {"write": "put"})),
-            (entry_of(ATOMIC, MAXIMUM=100), entry_of(ATOMIC, {"deadline": 1.0, "marker_seconds": 60}, MAXIMUM=900)),
+            (entry_of(ATOMIC, MAXIMUM=100), entry_of(ATOMIC, {"deadline": 60.0, "marker_seconds": 60}, MAXIMUM=900)),
             (entry_of(HIGHEST), entry_of(HIGHEST, {"scope_must_exist": True})),
             (entry_of(f"{PATH}.atomic.AtomicCounter"), entry_of(ATOMIC)),
             (entry_of(TRANSACTIONAL), entry_of(TRANSACTIONAL, {"text_name": "text"})),
