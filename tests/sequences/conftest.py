@@ -15,7 +15,11 @@ from django.core.management import call_command
 from django.test import modify_settings
 from pytest_django import DjangoDbBlocker
 
+from sequences import start
 from sequences.commit import host_memory
+from sequences.dynamodb.client import EngineClock
+from sequences.ops import doctor, overview
+from sequences.ops.doctor import judging
 from sequences.rows import host_queue
 from sequences.strategies import sort_key
 from sequences.testing import engine_at
@@ -65,6 +69,21 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def alone_on_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """No process leaves anything for those of the same host: each that begins is as on a fresh one."""
     monkeypatch.setattr(host_memory, "SUPPORTED", False)
+
+
+@pytest.fixture
+def steady_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine's clock is not set by more Dates: they have whole seconds, and each may put it back by one."""
+    monkeypatch.setattr(EngineClock, "set", lambda *_: None)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that answers is not taken for slow or away, however slow the machine is."""
+    for module in (doctor, start):
+        monkeypatch.setattr(module, "PATIENCE_SECONDS", 30.0)
+    monkeypatch.setattr(overview, "SECONDS_A_SEQUENCE", 30.0)
+    monkeypatch.setattr(judging, "SLOW_SECONDS", 30.0)
 
 
 @pytest.fixture(scope="module")

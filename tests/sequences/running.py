@@ -20,8 +20,9 @@ FAULTS = [
 
 
 def put(strategy: Strategy, scope: str, title: str = "", token: str | None = None) -> int:
-    """Store one item by a process, and return its value."""
+    """Store one item by a process, and return its value, however long the machine stands still meanwhile."""
     deadline = strategy.deadline()
+    deadline.seconds = 60.0
     pending = Pending(strategy.item_writer.request({"title": title}, token), deadline)
     strategy.put(scope, [pending], deadline)
     return allocated(pending).value
@@ -62,5 +63,5 @@ class Writers:
         """Let every writer end its put; what it raised is raised here."""
         self.stopping = True
         for running in self._running:
-            running.result(timeout=30)
+            running.result(timeout=120)
         self._pool.shutdown()

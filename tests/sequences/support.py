@@ -42,7 +42,7 @@ from sequences.dynamodb import client, expressions
 from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.dynamodb.making import Send
 from sequences.exceptions import TableMissing
-from sequences.ops.audit import results
+from sequences.ops.audit import background, results
 from sequences.ops.tables import create_tables
 from sequences.registry import parse_config, strategies
 from sequences.rows import counter_memory, history, item_writer
@@ -115,6 +115,12 @@ def names_that(flag: str) -> list[str]:
 def give_each_scope_its_place(patch: pytest.MonkeyPatch) -> None:
     """Keep what is kept of audits in so many places that no two scopes meet in one by chance."""
     patch.setattr(results, "PLACES", 2**31 - 1)
+
+
+def await_audits() -> None:
+    """Wait until the audits of this process have ended, with their threads."""
+    for thread in background._running.threads:
+        thread.join(60)
 
 
 class Clock:

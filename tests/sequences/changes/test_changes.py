@@ -32,6 +32,7 @@ from sequences import (
 )
 from sequences.changes import apply
 from sequences.changes.apply import ChangeNote, ChangeRequest, Plan
+from sequences.commit import host_lock
 from sequences.commit.retries import new_token, write_once
 from sequences.dynamodb import expressions
 from sequences.exceptions import (
@@ -81,7 +82,7 @@ from tests.sequences.support import (
     wait_until,
 )
 
-pytestmark = pytest.mark.usefixtures("configured")
+pytestmark = pytest.mark.usefixtures("configured", "steady_date")
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 EVERY = [*COUNTERS, *SORT_KEYS, *STEPPING]
@@ -170,8 +171,9 @@ class TestAdvance:
         changes.advance("sort-key", to=200, scope=scope, **WHO)
         assert set(stored("sort-key", scope)) == {5, 100, 200}
 
-    def test_writers_of_the_same_host(self, scope: str) -> None:
+    def test_writers_of_the_same_host(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A change waits until the processes of its host have no write of the scope under way."""
+        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 60.0)
         put_next("sort-key", {}, scope=scope)
         writer, deadline = strategies["sort-key"].item_writer, strategies["sort-key"].deadline()
         with ThreadPoolExecutor(1) as thread:
@@ -1195,7 +1197,7 @@ def test_under_running_writers(name: str, scope: str, proxy: Proxy) -> None:
 
         def more() -> None:
             before = len(writers.told)
-            wait_until(lambda: len(writers.told) > before + 5, seconds=20)
+            wait_until(lambda: len(writers.told) > before + 5)
 
         more()
         made.append(changes.freeze(name, scope=scope, **WHO))
@@ -1230,7 +1232,7 @@ def test_other_processes_stop(name: str, scope: str, spawned: Processes) -> None
         wait_until(lambda: len(stored(name, scope)) > 10, seconds=60)  # the processes start at their first task
         changes.freeze(name, scope=scope, **WHO)
         frozen = stored(name, scope)
-        told = [value for values in running.result(timeout=30) for value in values]
+        told = [value for values in running.result(timeout=120) for value in values]
     rows = {value: row for value, row in stored(name, scope).items() if "void" not in row}
     assert len(set(told)) == len(told)
     assert sorted(told) == sorted(rows)

@@ -320,7 +320,7 @@ class TestRefused:
 def write(endpoint: str, prefix: str, strategy: str, output: Path, ending: Event) -> None:
     """Store items until it is time to end, and write down their numbers, or the name of the error."""
     begin_process(endpoint, prefix)
-    settings.SEQUENCES = {NAME: entry(strategy, watch_seconds=0.2)}
+    settings.SEQUENCES = {NAME: entry(strategy, watch_seconds=0.2, deadline=60.0)}  # longer than it is paused
     with output.open("w", buffering=1) as lines:
         try:
             while not ending.wait(0.02):

@@ -17,6 +17,7 @@ from sequences.exceptions import OperationNotSupported, RulesChanged, SequenceUn
 from sequences.ops.audit import audit
 from sequences.ops.doctor import diagnose
 from sequences.registry import made_of, strategies
+from sequences.rows import rules_row
 from sequences.rows.rules import RESTORED
 from sequences.start import require_sound
 from sequences.testing.callers import at_once
@@ -27,7 +28,11 @@ from tests.sequences.support import on_dynamodb_local
 __all__ = ["become", "tables"]
 
 # moto and DynamoDB Local have no TableId, by which a restored table is known: docs/restore.md says so
-pytestmark = [pytest.mark.needs_engine, pytest.mark.skipif(on_dynamodb_local(), reason="it has no TableId")]
+pytestmark = [
+    pytest.mark.needs_engine,
+    pytest.mark.skipif(on_dynamodb_local(), reason="it has no TableId"),
+    pytest.mark.usefixtures("patience"),
+]
 
 EVERY = [ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL]
 
@@ -61,8 +66,11 @@ def again(tables: str, endpoint: str) -> Callable[[], None]:
     return again
 
 
-def test_by_callers_that_wait_for_the_first_look(become: Become, elsewhere: Callable[[], None]) -> None:
-    """They are refused with it: nobody goes on to write while another thread looks."""
+def test_by_callers_that_wait_for_the_first_look(
+    become: Become, elsewhere: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused with it: nobody goes on to write while another thread looks, nor who has waited long enough."""
+    monkeypatch.setattr(rules_row, "WAIT_SECONDS", 60.0)
     become(ATOMIC)
     put()
     elsewhere()
@@ -76,7 +84,10 @@ def test_by_callers_that_wait_for_the_first_look(become: Become, elsewhere: Call
         with pytest.raises(TableRestored):
             rules.require(slow)
 
-    at_once(16, looks)
+    at_once(4, looks)
+    monkeypatch.setattr(rules_row, "WAIT_SECONDS", 0.01)
+    with rules._lock:
+        at_once(4, looks)
 
 
 @pytest.mark.parametrize("strategy", EVERY)

@@ -325,7 +325,7 @@ def test_writers_of_both_strategies(now: Callable[[str], Strategy], scope: str, 
         wait_until(lambda: len(before.told) > 10)
         switch(NAME, to=to, scope=scope, **WHO)
         after = Writers("after", scope, [process(to) for _ in range(3)])
-        wait_until(lambda: len(after.told) > 20, seconds=20)
+        wait_until(lambda: len(after.told) > 20)
         before.stop()
         now(to)
         finish_switch(NAME, scope=scope, **WHO)

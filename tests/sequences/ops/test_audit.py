@@ -22,6 +22,7 @@ from sequences.rows import reading
 from sequences.rows.layout import SIGNATURE
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
+from tests.sequences.support import Clock
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -612,7 +613,7 @@ class TestCommand:
 
     def test_an_engine_out_of_reach_is_explained(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where no engine answers, the message names the address."""
-        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
+        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "timing", Clock().timing())
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
         with pytest.raises(CommandError, match=r"127\.0\.0\.1:9"):

@@ -29,7 +29,7 @@ from sequences.ops.audit.results import AuditResult, KeptAudits, latest_audits
 from sequences.registry import strategies
 from sequences.rows import item_reader
 from sequences.types import Dated, Scope
-from tests.sequences.support import wait_until
+from tests.sequences.support import await_audits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -346,7 +346,7 @@ class TestGapless:
         number_rows(field, keys=[4])
         assert report("invoices")["unexplained"] == 1
         monkeypatch.setattr(shop.Invoice._base_manager._queryset_class, "update", update)
-        monkeypatch.setattr("time.sleep", lambda seconds: number_rows(field, keys=[4]))
+        monkeypatch.setattr(column_check, "time", mock.Mock(sleep=lambda seconds: number_rows(field, keys=[4])))
         assert report("invoices")["unexplained"] == 0
 
     @pytest.mark.usefixtures("small_pages")
@@ -495,7 +495,7 @@ def in_background(alias: str, scope: Scope = None) -> AuditResult:
     """The result of an audit as the administration begins it."""
     kept = KeptAudits(strategies[alias])
     start_audit(kept.strategy, scope, "ada")
-    wait_until(lambda: (run := kept.look(scope)[0]) and not run.runs)
+    await_audits()
     _, result = kept.look(scope)
     assert result is not None
     return result
@@ -540,7 +540,7 @@ class TestInTheBackground:
         with mock.patch.object(columns.Column, "numbered", side_effect=OperationalError("no such database")):
             kept = KeptAudits(strategies["orders"])
             start_audit(kept.strategy, None, "ada")
-            wait_until(lambda: (run := kept.look(None)[0]) and not run.runs)
+            await_audits()
         run, result = kept.look(None)
         assert run is not None
         assert (run.problem, result) == ("no such database", None)

@@ -20,7 +20,7 @@ from sequences.ops.audit.results import LEASE_SECONDS, KeptAudits, latest_audits
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.types import scope_text
-from tests.sequences.support import delete_row, give_each_scope_its_place, make, wait_until, written
+from tests.sequences.support import await_audits, delete_row, give_each_scope_its_place, make, written
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -37,6 +37,8 @@ def strategy() -> Strategy:
 def _apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No audit meets another one by chance, or goes on after its test."""
     give_each_scope_its_place(monkeypatch)
+    monkeypatch.setattr(background, "STOP_SECONDS", 60.0)
+    await_audits()
     yield
     stop_audits()
 
@@ -48,16 +50,11 @@ def fill(scope: str, count: int, *, without: int = 0) -> None:
         delete_row(ALIAS, scope, without)
 
 
-def end_of(strategy: Strategy, scope: str) -> None:
-    """Wait until the audit of a scope does not run."""
-    wait_until(lambda: (run := KeptAudits(strategy).look(scope)[0]) and not run.runs)
-
-
 def test_its_result_is_kept(strategy: Strategy, scope: str) -> None:
     """An audit of several pages of numbers finds a planted gap, and keeps what it found, by whom and when."""
     fill(scope, 1200, without=1034)
     start_audit(strategy, scope, "ada")
-    end_of(strategy, scope)
+    await_audits()
     run, result = KeptAudits(strategy).look(scope)
     assert run is not None
     assert run.ended
@@ -87,7 +84,7 @@ def test_without_a_thread(strategy: Strategy, scope: str, monkeypatch: pytest.Mo
         with pytest.raises(AuditRefused, match="cannot start a thread"):
             start_audit(strategy, scope, "ada")
     start_audit(strategy, scope, "ada")
-    end_of(strategy, scope)
+    await_audits()
 
 
 def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +114,7 @@ def test_its_progress_is_kept(strategy: Strategy, scope: str, monkeypatch: pytes
     assert run is not None
     assert (run.done, run.runs, run.ended, run.problem, result) == (10, False, False, "its process ended", None)
     start_audit(strategy, scope, "bob")  # those that begin later do not stop
-    end_of(strategy, scope)
+    await_audits()
     run, result = KeptAudits(strategy).look(scope)
     assert run is not None
     assert result is not None
@@ -131,7 +128,7 @@ def test_its_progress_is_stored_now_and_then(strategy: Strategy, scope: str, mon
     monkeypatch.setattr(KeptAudits, "renew", mock.Mock(side_effect=AssertionError))
     fill(scope, 50)
     start_audit(strategy, scope, "ada")
-    end_of(strategy, scope)
+    await_audits()
     run, result = KeptAudits(strategy).look(scope)
     assert run is not None
     assert (run.ended, result and result.stored) == (True, 50)
@@ -145,9 +142,8 @@ def test_an_end_that_cannot_be_stored(
     monkeypatch.setattr(column_check, "audit", mock.Mock(side_effect=StorageRefused("the engine said no")))
     monkeypatch.setattr(KeptAudits, "stop", mock.Mock(side_effect=StorageRefused("not even that")))
     start_audit(strategy, scope, "ada")
-    for thread in background._running.threads:
-        thread.join(60)
-    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+    await_audits()
+    assert [record.getMessage() for record in caplog.records if record.name == background.__name__] == [
         f"audit of {ALIAS} {scope!r} stopped: the engine said no",
         f"the end of the audit of {ALIAS} cannot be stored: not even that",
     ]
@@ -165,7 +161,7 @@ def test_two_starts_at_once_make_one(strategy: Strategy, scope: str, monkeypatch
         found = row(kept, text)
         if threading.current_thread() not in met:
             met.add(threading.current_thread())
-            looked.wait(10)
+            looked.wait(60)
         return found
 
     met: set[threading.Thread] = set()
@@ -219,13 +215,13 @@ def test_an_audit_that_fails_says_why(strategy: Strategy, scope: str, monkeypatc
     """What stops an audit is kept; the result of the one before stays."""
     fill(scope, 3)
     start_audit(strategy, scope, "ada")
-    end_of(strategy, scope)
+    await_audits()
 
     errors: tuple[Exception, ...] = (StorageRefused("the engine said no"), ZeroDivisionError("secret"))
     for error, said in zip(errors, ("the engine said no", "an error that the log tells"), strict=True):
         monkeypatch.setattr(column_check, "audit", mock.Mock(side_effect=error))
         start_audit(strategy, scope, "bob")
-        end_of(strategy, scope)
+        await_audits()
         run, result = KeptAudits(strategy).look(scope)
         assert run is not None
         assert (run.problem, run.ended) == (said, False)
@@ -239,7 +235,7 @@ def test_an_audit_that_lost_its_place_stops(strategy: Strategy, scope: str, monk
     monkeypatch.setattr(KeptAudits, "renew", lambda *_: False)
     fill(scope, 3)
     start_audit(strategy, scope, "ada")
-    end_of(strategy, scope)
+    await_audits()
     run, result = KeptAudits(strategy).look(scope)
     assert run is not None
     assert (run.problem, result) == ("another audit began", None)
@@ -248,7 +244,7 @@ def test_an_audit_that_lost_its_place_stops(strategy: Strategy, scope: str, monk
 def test_a_process_runs_few(strategy: Strategy, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process refuses more audits than it can run beside its work."""
     go_on = threading.Event()
-    monkeypatch.setattr(column_check, "audit", lambda *_, **__: go_on.wait(10))
+    monkeypatch.setattr(column_check, "audit", lambda *_, **__: go_on.wait(60))
     for n in range(background.MOST_AUDITS):
         start_audit(strategy, f"{scope}-{n}", "ada")
     with pytest.raises(AuditRefused, match="This process runs 2 audits"):
@@ -271,7 +267,7 @@ def test_rows_are_bounded(strategy: Strategy, monkeypatch: pytest.MonkeyPatch, s
     kept = KeptAudits(strategy)
     fill(one, 1)
     start_audit(strategy, one, "ada")
-    end_of(strategy, one)
+    await_audits()
     run = kept.begin(scope_text(other), "bob")
     assert kept.look(one) == (None, None)
     assert kept.look(other)[1] is None

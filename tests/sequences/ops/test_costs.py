@@ -11,6 +11,7 @@ from sequences.exceptions import InvalidSequence
 from sequences.ops.costs import PATTERNS, WritePattern, most_together, pattern_of, units
 from sequences.registry import strategies
 from sequences.rows import host_queue
+from sequences.strategies import sort_key
 from sequences.strategies.transactional import TransactionalCounter
 from sequences.types import Allocation
 from tests.sequences.one_file import ReadThenPut
@@ -29,8 +30,9 @@ SIZES = (1024, 1025, 20 * 1024)
 
 @pytest.fixture(autouse=True)
 def steady(configured: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 8, however fast they are used up, and no look at the queue of hosts, however slow the machine is."""
+    """Blocks of 8, however fast they are used up, and no look at hosts or at items, however slow the machine is."""
     monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
+    monkeypatch.setattr(sort_key, "TAIL_SECONDS", math.inf)
     settings.SEQUENCES = {
         **SEQUENCES,
         "block": {**SEQUENCES["block"], "OPTIONS": {"block_size": 8, "max_block_size": 8}},

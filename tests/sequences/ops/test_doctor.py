@@ -149,7 +149,7 @@ class TestTables:
         assert "create_tables" in judged(table={**SOUND, **ABROAD}, expiry={})["expiry (TTL)"].remedy
 
 
-@pytest.mark.usefixtures("configured")
+@pytest.mark.usefixtures("configured", "patience")
 class TestReading:
     def test_every_table_is_asked_once(self) -> None:
         """Three requests for each table, however many sequences share it, one for each, and five for each client."""
@@ -280,9 +280,11 @@ class TestReading:
         class Noted(Deadline):
             def read(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
                 asked.append(self.client)
+                self.seconds = 1.0 if self.client == "gone" else self.seconds
                 return super().read(operation, request)
 
         monkeypatch.setattr(doctor, "Deadline", Noted)
+        dynamodb.shared_client("gone")  # to make it may take longer than the doctor has
         diagnosis = diagnose()
         assert asked.count("gone") == 1
         assert list(diagnosis.away) == ["gone"]

@@ -32,6 +32,8 @@ from tests.sequences.support import delete_row, handled, set_counter, tapped
 
 PATH = "sequences.strategies"
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
+pytestmark = pytest.mark.usefixtures("patience", "steady_date")
+
 SEQUENCES: dict[str, Any] = {
     "orders": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "MAXIMUM": 1000},
     "letters": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "TABLE": "letters"},

@@ -24,6 +24,8 @@ from sequences.types import Counter
 from tests.kept_tables import emptied_tables
 from tests.sequences.support import written
 
+pytestmark = pytest.mark.usefixtures("patience", "steady_date")
+
 AT, EARLIER = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, Any] = {

@@ -19,6 +19,8 @@ from tests.kept_tables import emptied_tables
 from tests.sequences import support
 
 written = partial(support.written, "sequences")
+pytestmark = pytest.mark.usefixtures("patience")
+
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
 SEQUENCES: dict[str, Any] = {
@@ -116,10 +118,10 @@ class TestList:
 
     def test_an_engine_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The command says what does not answer, once for all sequences."""
-        monkeypatch.setattr(overview, "SECONDS_A_SEQUENCE", 0.1)
+        monkeypatch.setattr(overview, "SECONDS_A_SEQUENCE", 1.0)
         monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
         dynamodb.reset()
-        dynamodb.shared_client()  # to make it takes longer than the command has
+        dynamodb.shared_client()  # to make it may take longer than the command has
         with pytest.raises(CommandError, match=r"Is an engine running at .* letters: Not asked, as for orders\."):
             written("list")
 

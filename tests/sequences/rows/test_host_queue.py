@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -77,8 +78,10 @@ class Host:
 
 
 @pytest.fixture
-def host(configured: str, scope: str) -> Callable[[], Host]:
-    """Makes hosts at one scope."""
+def host(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Host]:
+    """Makes hosts at one scope. Their requests may take longer than the time that passes on their clocks."""
+    call = dynamodb.call
+    monkeypatch.setattr(dynamodb, "call", lambda *given, **named: call(*given, **{**named, "seconds": math.inf}))
     return lambda: Host(scope, Clock())
 
 

@@ -26,12 +26,22 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing.callers import put_some
 from sequences.types import Dated, Scope
-from tests.sequences.support import SEQUENCES, Processes, Wire, written
+from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, written
 
 pytestmark = pytest.mark.usefixtures("configured")
 
 KEEPING = ["transactional-beside", "sort-key", "sort-key-padded", "one-file"]
 BESIDE = {"counter_table": "sequence_items"}
+
+
+@pytest.fixture
+def standing(install: Callable[..., Strategy], clock: Clock) -> Callable[[str], None]:
+    """A function that makes a process whose clocks stand: it looks neither for other hosts nor for old tallies."""
+
+    def standing(name: str) -> None:
+        install(name, clock=clock, wall=clock)
+
+    return standing
 
 
 def scopes_of(name: str, prefix: str, period: str = "") -> dict[Scope, int | None]:
@@ -69,8 +79,9 @@ class TestEveryStrategy:
         more, _ = strategies[name].scopes.page(cursor, 2, prefix=scope)
         assert [counter.scope for counter in (*page, *more)] == [f"{scope}a", f"{scope}b", f"{scope}c"]
 
-    def test_before_its_first_value(self, name: str, scope: str, wire: Wire) -> None:
+    def test_before_its_first_value(self, name: str, scope: str, wire: Wire, standing: Callable[[str], None]) -> None:
         """A scope is listed before anything is stored in it, once, and is not looked for again."""
+        standing(name)
         put_some(name, scope, 1)
         listed, stored = [sent for sent in wire.sent if sent.operation in ("PutItem", "TransactWriteItems")]
         assert listed.body["Item"] == list_row(name, scope)["Key"]
@@ -80,8 +91,11 @@ class TestEveryStrategy:
         assert not [body for body in wire.bodies("PutItem") if body["Item"] == list_row(name, scope)["Key"]]
         assert wire.operations.count("GetItem") == 0
 
-    def test_another_process_looks_once(self, name: str, scope: str, wire: Wire) -> None:
+    def test_another_process_looks_once(
+        self, name: str, scope: str, wire: Wire, standing: Callable[[str], None]
+    ) -> None:
         """A process that finds values looks for the scope in the list, for half a read unit, and leaves it."""
+        standing(name)
         put_some(name, scope, 1)
         strategies[name].scope_list.forget()
         wire.clear()

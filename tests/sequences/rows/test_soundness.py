@@ -407,7 +407,7 @@ class TestWithoutTransactions:
         assert stored(name, scope) == {}
 
 
-@pytest.mark.usefixtures("configured")
+@pytest.mark.usefixtures("configured", "patience")
 class TestStart:
     def test_a_sound_process(self, scope: str) -> None:
         """Nothing is raised, and the first write need not ask again."""
@@ -444,7 +444,7 @@ class TestStart:
         strategies.reset()
 
 
-@pytest.mark.usefixtures("configured")
+@pytest.mark.usefixtures("configured", "patience")
 class TestDoctor:
     def test_each_sequence_has_a_verdict(self) -> None:
         """The doctor and the refusal say the same of every sequence."""
