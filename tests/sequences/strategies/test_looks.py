@@ -37,7 +37,8 @@ class Looks:
         )
         self.watch = Watch(assigner, self.followed.append, self.compared.append)
         self.watch.clock = self.clock
-        monkeypatch.setattr(_thread, "start_new_thread", lambda run, given: self.threads.append(given))
+        starting = SimpleNamespace(start_new_thread=lambda run, given: self.threads.append(given))
+        monkeypatch.setattr(watch_module, "_thread", starting)
 
     def scopes_since(self, since: datetime, send: object) -> dict[str, Any]:
         self.asked.append((since, send))
@@ -94,7 +95,7 @@ class TestBeginning:
             raise RuntimeError
 
         with monkeypatch.context() as patch:
-            patch.setattr(_thread, "start_new_thread", fail)
+            patch.setattr(watch_module, "_thread", SimpleNamespace(start_new_thread=fail))
             looks.watch.start()
         assert (looks.watch.runs, looks.watch.blind_at) == (False, 65.0)
         looks.clock.now += 7

@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, cast
 from unittest import mock
 
@@ -674,7 +675,8 @@ class TestThreads:
         """If a signal handler raises while the thread begins, that thread ends and the next block begins another."""
         allocator = installed(install, watch_seconds=0.01)
         with monkeypatch.context() as patch:
-            patch.setattr(_thread, "start_new_thread", partial(start_and_raise, _thread.start_new_thread))
+            starting = SimpleNamespace(start_new_thread=partial(start_and_raise, _thread.start_new_thread))
+            patch.setattr(watch, "_thread", starting)  # others of this process begin theirs as ever
             with pytest.raises(KeyboardInterrupt):
                 get_next_value("block", scope=scope)
         wait_until(lambda: 0 < threads.begun == threads.ended)
