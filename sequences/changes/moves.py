@@ -20,7 +20,7 @@ from ..types import Change, Dated, Scope, parted
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EVERY_SCOPE, Scopes, check_moment, check_whole, counted_in, scopes_of
 from .columns import highest_numbers
-from .voids import void_rows
+from .voids import CLOCK_SECONDS, void_rows
 
 ROWS_A_PAGE = 1000
 MARGIN = 100
@@ -176,7 +176,7 @@ def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each 
     if since is not None:
         check_moment("since", since)
     strategy = strategies[sequence]
-    moment = (since or datetime.fromtimestamp(strategy.wall(), UTC)).isoformat()
+    moment = (since or datetime.fromtimestamp(strategy.wall() - CLOCK_SECONDS, UTC)).isoformat()
     how = f"To go on without moving what is done again, repeat this with since={moment}, or --since {moment}."
     plan = partial(_recovered, margin, past, since, _Past(strategy.history.every()))
     request = ChangeRequest("recover", by, reason, dry_run)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain, repeat
 from typing import Any
 from unittest.mock import Mock, patch
 
@@ -667,11 +668,19 @@ class TestRecover:
         asked = [body["ExpressionAttributeValues"].values() for body in wire.bodies("Query")]
         assert sum({"S": history} in values for values in asked) == 1
 
-    def test_a_repeat_after_a_failure(self, tables: str, install: Callable[..., Strategy]) -> None:
-        """What fails midway says how to repeat it, so that no scope is moved by its margin twice."""
-        install("atomic", MAXIMUM=105)
+    def test_a_repeat_after_a_failure(
+        self, tables: str, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What fails midway says how to repeat it, so that no scope is moved by its margin twice.
+
+        The engine's clock may go back by a second meanwhile.
+        """
+        strategy = install("atomic", MAXIMUM=105)
         for scope, count in (("a", 2), ("b", 9), ("c", 3)):
             get_next_values(count, "atomic", scope=scope)
+        now = strategy.wall()
+        moments = chain([now], repeat(now - 1))
+        monkeypatch.setattr(strategy, "wall", lambda: next(moments))
         with pytest.raises(SequenceExhausted) as error:
             changes.recover("atomic", **WHO)
         (said,) = error.value.__notes__
