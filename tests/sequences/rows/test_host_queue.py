@@ -258,6 +258,15 @@ class TestLooking:
         one.turn()
         assert wire.operations == ["GetItem"]
 
+    def test_who_is_late(self, host: Make, wire: Wire) -> None:
+        """A call past its deadline has no time for a look; the next one looks."""
+        one = host()
+        one.turn()
+        one.turn(seconds=0.0, waited=2 * host_queue.LOOK_SECONDS)
+        assert wire.operations == []
+        one.turn()
+        assert wire.operations == ["GetItem"]
+
     def test_who_pauses(self, host: Make, wire: Wire) -> None:
         """Pauses let others win, so that nobody has to look."""
         one = host()
