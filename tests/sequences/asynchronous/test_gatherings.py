@@ -12,7 +12,16 @@ from unittest import mock
 import pytest
 
 from sequences.asynchronous import _LastValue, _Put, _Reserve
-from sequences.asynchronous.gatherings import Call, Gathering, Gatherings, _answer, _do, _served, gatherings
+from sequences.asynchronous.gatherings import (
+    Call,
+    Gathering,
+    Gatherings,
+    _answer,
+    _do,
+    _served,
+    _wake,
+    gatherings,
+)
 from sequences.commit.requests import Pending, PutRequest, values_of
 from sequences.commit.retries import Deadline
 from sequences.exceptions import InvalidItem, SequenceUnavailable
@@ -110,6 +119,14 @@ class TestAnswering:
         ]
         _served(calls)
         assert told == [None, None]
+
+    def test_a_loop_that_has_closed(self) -> None:
+        """Those of another event loop are woken all the same."""
+        closed, going_on = mock.Mock(), mock.Mock()
+        closed.call_soon_threadsafe.side_effect = RuntimeError("Event loop is closed")
+        calls: list[Any] = [SimpleNamespace(loop=loop) for loop in (closed, going_on, going_on)]
+        _wake(calls)
+        going_on.call_soon_threadsafe.assert_called_once_with(_served, calls[1:])
 
     def test_work_is_done_once(self) -> None:
         """What waits in two places is done where it is found first."""

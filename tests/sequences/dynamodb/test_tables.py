@@ -224,6 +224,17 @@ class TestLife:
         assert life_of("tickets", send=send).epoch == life.epoch + 1
         assert send.call_count == 3
 
+    def test_one_that_is_in_use(self, time: Clock) -> None:
+        """A table that is used each minute is not asked again; after a pause it is."""
+        send = describing(ABOUT, ABOUT)
+        for _ in range(5):
+            life_of("tickets", send=send)
+            time.now += tables.LONGEST_PAUSE - 1
+        assert send.call_count == 1
+        time.now += 1
+        life_of("tickets", send=send)
+        assert send.call_count == 2
+
     def test_a_global_table(self) -> None:
         """Its copies have ids of their own, which tell nothing; nor does an engine without ids."""
         copies = {"Replicas": [{"RegionName": "us-east-1"}]}

@@ -272,13 +272,13 @@ class TestLooking:
         one = host()
         for _ in range(30):
             one.turn()
-            one.clock.now += host_queue.PAUSE_SECONDS + 0.01
+            one.clock.now += 0.2
         assert wire.operations == []
 
 
 class TestDoingWithout:
-    def test_a_place_that_is_not_given_back(self, host: Make, row: Row) -> None:
-        """A host that died delays the line by LONGEST_TURN once, and nobody after that."""
+    def test_a_place_that_is_not_given_back(self, host: Make, row: Row, wire: Wire) -> None:
+        """A host that died delays the line by LONGEST_TURN once, and nobody after that. A look sees the newest row."""
         dead, one, two = host(), host(), host()
         for each in (dead, one, two):
             each.lose()
@@ -287,6 +287,7 @@ class TestDoingWithout:
         assert sum(one.clock.sleeps) == pytest.approx(host_queue.LONGEST_TURN, rel=0.1)
         assert two.turn(3) == 2
         assert two.clock.sleeps == []
+        assert {body["ConsistentRead"] for body in wire.bodies("GetItem")} == {True}
         assert row() == (3, 3)
 
     def test_who_was_overtaken(self, host: Make, row: Row) -> None:
