@@ -104,8 +104,9 @@ class Crowd:
                 thread.join()
 
     def await_one(self, after: float, ago: float = 0.0) -> None:
-        """Wait for the answer to a request that began after a moment, and so many seconds ago."""
-        while not any(after < one.began < time.monotonic() - ago for one in self.filed):
+        """Wait for the answer to a request that began after a moment, and so many seconds ago; a minute at most."""
+        until = time.monotonic() + 60.0
+        while time.monotonic() < until and not any(after < one.began < time.monotonic() - ago for one in self.filed):
             time.sleep(PAUSE)
 
     def _file(self, client: int) -> None:
