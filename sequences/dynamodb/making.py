@@ -64,7 +64,8 @@ def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
     if lacks:
         return partial(_send_unseen, client), lacks
     try:
-        from .connections import POOLS  # not above: a name that it imports may be gone
+        with foreign.importing:
+            from .connections import POOLS  # not above: a name that it imports may be gone
 
         pools = client._endpoint.http_session._pool_classes_by_scheme
     except _MISSING as error:
@@ -73,7 +74,8 @@ def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
     if not lean:
         return partial(_send, client), ""
     try:
-        from .lean import LeanClient
+        with foreign.importing:
+            from .lean import LeanClient
 
         for part in PARTS:
             attrgetter(part)(client)

@@ -12,6 +12,8 @@ import logging
 import multiprocessing
 import os
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from project.paths import ROOT
 from project.proof.faults.clients import bare_client
 from project.proof.faults.incidents import kill_worker
 from project.proof.faults.stack import PREFIX, Stack, running_stack
@@ -204,3 +207,30 @@ def stored_numbers(stack: Stack) -> list[int]:
         ExpressionAttributeValues={":project": {"S": preloaded.PROJECT}, ":zero": {"N": "0"}},
     )
     return [int(item["sk"]["N"]) for page in pages for item in page["Items"]]
+
+
+WHILE_IT_IMPORTS = """
+import os, signal, sys, threading
+from django.conf import settings
+settings.configure()
+from sequences import dynamodb, registry
+threading.Thread(target=dynamodb.shared_client).start()
+while "botocore" not in sys.modules:
+    pass
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    dynamodb.shared_client()
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_while_boto3_is_imported() -> None:
+    """The child makes its client: the fork waits for an import that would never end there."""
+    engine = {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:9", "AWS_DEFAULT_REGION": "us-east-1"}
+    command = [sys.executable, "-c", WHILE_IT_IMPORTS]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **engine}, timeout=120, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0\n", done.stderr
