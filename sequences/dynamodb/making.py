@@ -64,8 +64,7 @@ def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
     if lacks:
         return partial(_send_unseen, client), lacks
     try:
-        with foreign.importing:
-            from .connections import POOLS  # not above: a name that it imports may be gone
+        from .connections import POOLS  # not above: a name that it imports may be gone
 
         pools = client._endpoint.http_session._pool_classes_by_scheme
     except _MISSING as error:
@@ -74,8 +73,7 @@ def way_of(client: Any, *, lean: bool, lacks: str = "") -> tuple[Send, str]:
     if not lean:
         return partial(_send, client), ""
     try:
-        with foreign.importing:
-            from .lean import LeanClient
+        from .lean import LeanClient
 
         for part in PARTS:
             attrgetter(part)(client)
@@ -113,7 +111,8 @@ class Made:
         with translate_errors("connect"):
             options = read_options()
             client = _make_client(options)
-            send, lacks = way_of(client, lean=options.lean, lacks=lacks)
+            with foreign.importing:
+                send, lacks = way_of(client, lean=options.lean, lacks=lacks)
             if lacks:
                 logger.warning(UNFIT, foreign.botocore.__version__, lacks)
             if metrics.on:

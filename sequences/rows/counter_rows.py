@@ -209,7 +209,7 @@ class Closings:
         return UNITS
 
     def require_thawed(self, scope: Scope, state: CounterState) -> None:
-        """Raise SequenceFrozen for a counter that is frozen, or PeriodClosed by now."""
+        """Raise SequenceFrozen for a counter that is frozen, and PeriodClosed for one whose period is closed by now."""
         about = frozen_at(self.wall(), state.frozen, state.closing)
         if about is not None:
             raise operator_errors.frozen(self.alias, scope, about)

@@ -61,8 +61,8 @@ def clock() -> Clock:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow machine forgets no last number between two calls, and looks at no line of hosts: tests count requests."""
-    monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)
-    monkeypatch.setattr(host_queue, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(sort_key, "TAIL_SECONDS", math.inf)
+    monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.registry import strategies
-from sequences.strategies import Strategy, sort_key
+from sequences.strategies import Strategy
 from sequences.types import Allocation
 from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, mark_listed, names_that, stored, wait_until
 
@@ -320,9 +320,9 @@ class TestGroups:
         assert values == sorted(set(values))
         assert len(wire.sent) <= 25
 
-    def test_last_values(self, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.usefixtures("unhurried")
+    def test_last_values(self, scope: str, wire: Wire) -> None:
         """Callers that await the last value while a read is under way share the next read, which sees what is new."""
-        monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)
         put_next("sort-key", {}, scope=scope)
         wire.clear()
 

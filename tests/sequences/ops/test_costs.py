@@ -10,8 +10,6 @@ from sequences import dynamodb, put_next, put_next_many
 from sequences.exceptions import InvalidSequence
 from sequences.ops.costs import PATTERNS, WritePattern, most_together, pattern_of, units
 from sequences.registry import strategies
-from sequences.rows import host_queue
-from sequences.strategies import sort_key
 from sequences.strategies.transactional import TransactionalCounter
 from sequences.types import Allocation
 from tests.sequences.one_file import ReadThenPut
@@ -29,10 +27,8 @@ SIZES = (1024, 1025, 20 * 1024)
 
 
 @pytest.fixture(autouse=True)
-def steady(configured: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def steady(configured: str, unhurried: None, settings: Settings) -> None:
     """Blocks of 8, however fast they are used up, and no look at hosts or at items, however slow the machine is."""
-    monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
-    monkeypatch.setattr(sort_key, "TAIL_SECONDS", math.inf)
     settings.SEQUENCES = {
         **SEQUENCES,
         "block": {**SEQUENCES["block"], "OPTIONS": {"block_size": 8, "max_block_size": 8}},

@@ -1,6 +1,5 @@
 """What numbers cost in money, and that the units behind it are those that the engine counts."""
 
-import math
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +11,6 @@ from sequences.exceptions import InvalidSequence
 from sequences.ops.checks import check_sequences
 from sequences.ops.costs import cost_of_thousand, cost_of_units, prices, units_alone
 from sequences.registry import strategies
-from sequences.rows import host_queue
 from tests.sequences.support import COUNTERS, OWN, SORT_KEYS, Wire, on_dynamodb_local
 
 ITEMS = 8
@@ -20,11 +18,6 @@ ITEMS = 8
 
 @pytest.mark.usefixtures("configured")
 class TestUnits:
-    @pytest.fixture(autouse=True)
-    def _steady(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """No look at the queue of hosts, however slow the machine is."""
-        monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)
-
     @pytest.mark.parametrize("name", [name for name in (*COUNTERS, *SORT_KEYS) if name != "block"])
     def test_a_strategy_takes_the_units_that_it_says(self, name: str, wire: Wire) -> None:
         """One caller alone takes so many write units, and no more read units, for each number with its item."""
