@@ -151,7 +151,7 @@ class ChangeRefused(TicketsError):
 
 
 class StaleVersion(ChangeRefused):
-    """Somebody changed the ticket, the project, or the comment of this name after it was read. Nothing was stored."""
+    """Somebody changed the ticket, the project, or what has this name after it was read. Nothing was stored."""
 
     def __init__(self, current: Any, name: str = "") -> None:
         super().__init__(
@@ -233,17 +233,6 @@ class InvoiceNotFound(NotFound):
 
     def __init__(self, name: object, reason: str = "") -> None:
         super().__init__(f"There is no invoice {name}. {reason}".strip())
-
-
-class StaleOrder(ChangeRefused):
-    """The order is not at the version that was read. Nothing was stored."""
-
-    def __init__(self, current: Order) -> None:
-        super().__init__(
-            f"{current.text} was changed meanwhile and is at version {current.version} now. This request changed "
-            "nothing. If you still want it, send it again for that version.",
-            current,
-        )
 
 
 class OrderVoided(ChangeRefused):

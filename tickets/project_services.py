@@ -58,12 +58,13 @@ def update_project(key: str, *, changes: Mapping[str, Any], by: str, version: in
     return _change_project(key, about, by=by, version=version)
 
 
-def archive_project(key: str, *, archived: bool = True, by: str) -> Project:
-    """Put a project into the archive, where it can only be read, or take it out. A repeat changes nothing.
+def archive_project(key: str, *, archived: bool = True, by: str, version: int | None = None) -> Project:
+    """Put a project that is still at this version into the archive, where it can only be read, or take it out.
 
-    Other processes write into it for up to 5 s more. Raises ProjectNotFound. One read and one write.
+    None means any version; then a repeat changes nothing. Other processes write into it for up to 5 s more. Raises
+    ProjectNotFound and StaleVersion. One read and one write.
     """
-    return _change_project(key, {"archived": archived}, by=by)
+    return _change_project(key, {"archived": archived}, by=by, version=version)
 
 
 def _change_project(key: str, about: Mapping[str, Any], *, by: str, version: int | None = None) -> Project:

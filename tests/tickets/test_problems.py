@@ -132,7 +132,6 @@ LIKE_THEIR_PARENTS = {
     tickets.StaleVersion: tickets.ChangeRefused,
     tickets.OrderNotFound: tickets.NotFound,
     tickets.InvoiceNotFound: tickets.NotFound,
-    tickets.StaleOrder: tickets.ChangeRefused,
     sequences.SequenceUnavailable: sequences.GaveUp,
     sequences.WriteCancelled: sequences.StorageError,
     sequences.StorageRefused: sequences.StorageError,
@@ -175,7 +174,7 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
 
 
 OF_SALES = {
-    *(tickets.OrderNotFound, tickets.InvoiceNotFound, tickets.StaleOrder),
+    *(tickets.OrderNotFound, tickets.InvoiceNotFound),
     *(tickets.OrderVoided, tickets.NoDraft, tickets.OrderInvoiced),
     *(tickets.CompanyExists, tickets.CompanyNotFound, tickets.FormatRefused),
 }

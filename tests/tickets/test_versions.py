@@ -126,6 +126,16 @@ class TestProjects:
         assert api.patch(self.address, {"name": "Alphabet", "version": 1}).json()["version"] == 1
         assert api.post(f"{self.address}archive/").json()["version"] == 2
 
+    def test_the_archive_keeps_to_an_etag(self, api: APIClient, abc: Project) -> None:
+        """A project that others have changed since does not go into the archive."""
+        tag = api.get(self.address)["ETag"]
+        project_services.update_project("ABC", changes={"name": "Letters"}, by="bob")
+        refused = api.post(f"{self.address}archive/", headers=matching(tag))
+        assert (refused.status_code, refused.json()["current"]["name"]) == (412, "Letters")
+        assert not selectors.get_project("ABC").archived
+        assert api.post(f"{self.address}archive/", headers=matching(api.get(self.address)["ETag"])).status_code == 200
+        assert selectors.get_project("ABC").archived
+
     def test_the_form_shows_what_others_have_stored(self, browser: Client, abc: Project) -> None:
         """A form of an earlier version stores nothing, shows the project as it is now, and can be sent again."""
         project_services.update_project("ABC", changes={"name": "Letters", "open": "read"}, by="bob")

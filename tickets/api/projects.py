@@ -99,13 +99,14 @@ class ProjectArchive(ProjectView):
     needs = {"POST": Action.ARCHIVE}
     archived = True
 
-    @extend_schema(request=None, responses=ProjectSerializer)
+    @extend_schema(parameters=[IF_MATCH], request=None, responses=ProjectSerializer)
     def post(self, request: Request, key: str) -> Response:
         """Put the project into the archive, or take it out. A repeat changes nothing.
 
         An archived project can only be read: every change is refused with 409.
         """
-        project = project_services.archive_project(key, archived=self.archived, by=author(request))
+        with expected_version(request, {}, required=False) as version:
+            project = project_services.archive_project(key, archived=self.archived, version=version, by=author(request))
         return project_response(project)
 
 

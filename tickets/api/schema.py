@@ -209,7 +209,7 @@ def _headers(operation: Json, status: int, answer: Json) -> Iterator[str]:
         yield from ("RateLimit", "RateLimit-Policy")
     if status in (201, 308):
         yield "Location"
-    if status < HTTPStatus.BAD_REQUEST and {"If-Match", "If-None-Match"} & _sent(operation):
+    if status in (200, 304, 308) and {"If-Match", "If-None-Match"} & _sent(operation):
         yield "ETag"
     if "Page" in str(answer.get("content")):
         yield "Link"

@@ -17,7 +17,7 @@ from sequences.exceptions import AlsoRefused, IdempotencyMismatch
 from sequences.storage import new_token
 from sequences.types import Change
 from tickets import validators
-from tickets.exceptions import InvoiceNotFound, OrderInvoiced, StaleOrder
+from tickets.exceptions import InvoiceNotFound, OrderInvoiced, StaleVersion
 from tickets.repeats import stored_already, token_of
 from tickets.sales import companies, selectors, store
 from tickets.sales.companies import INVOICES
@@ -98,7 +98,7 @@ def issue_invoice(
 
     A draft is issued once: the invoice is stored and the draft used up in one transaction. The numbers
     of a year have no gaps. A repeat with the same token issues nothing and returns the invoice,
-    for ever. Raises OrderNotFound, OrderVoided, NoDraft, OrderInvoiced, StaleOrder if the order is not at `version`,
+    for ever. Raises OrderNotFound, OrderVoided, NoDraft, OrderInvoiced, StaleVersion if the order is not at `version`,
     CompanyNotFound, and IdempotencyMismatch if the token was used for another date or company. One read and one write;
     a read more for a company with a key.
     """
@@ -143,10 +143,10 @@ def _issued_before(order: Order, token: str, day: datetime.date | None, company:
 
 
 def _require_issuable(order: Order, version: int | None) -> None:
-    """Raise NoDraft, OrderInvoiced, or StaleOrder if the order is not at this version."""
+    """Raise NoDraft, OrderInvoiced, or StaleVersion if the order is not at this version."""
     selectors.require_draft(order)
     if version not in (None, order.version):
-        raise StaleOrder(order)
+        raise StaleVersion(order, order.text)
 
 
 def void_invoice(text: str, *, reason: str, by: str) -> Stored[Invoice]:

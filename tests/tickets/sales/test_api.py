@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from sequences.exceptions import NotWritten, StorageError
 from tests.tickets.sales.support import LINES, delete_invoice, issued
 from tests.tickets.support import OUTLINE, outlined, wrong_fields
-from tickets.sales import selectors
+from tickets.sales import selectors, services
 from tickets.sales.types import Invoice, Order
 from tickets.sales.validators import today
 
@@ -137,6 +137,18 @@ class TestInvoices:
         """A document dated last December gets last year's next number."""
         made = post(api, "/api/orders/1001/invoice/issue/", {"date": last_december.isoformat()}).json()
         assert (made["year"], made["number"]) == (last_december.year, 1)
+
+    def test_an_etag_of_another_draft_issues_nothing(self, api: APIClient, draft: Order) -> None:
+        """The draft of the order that was read is issued, and no later one."""
+        address = "/api/orders/1001/invoice/issue/"
+        tag = api.get("/api/orders/1001/")["ETag"]
+        first = services.issue_invoice(draft.number, by="bob").value
+        services.void_invoice(first.key.text, reason="Wrong.", by="bob")
+        services.draft_invoice(draft.number, by="bob")
+        refused = api.post(address, headers={"If-Match": tag})
+        now = api.get("/api/orders/1001/")
+        assert (refused.status_code, refused.json()["current"]) == (412, now.json())
+        assert api.post(address, headers={"If-Match": now["ETag"]}).json()["number"] == 2
 
     def test_a_repeat_with_the_same_key_issues_one_invoice(self, api: APIClient, order: Order) -> None:
         """Each step may be repeated with its key; the repeats say so."""

@@ -25,7 +25,7 @@ from tickets.exceptions import (
     NotFound,
     OrderInvoiced,
     OrderNotFound,
-    StaleOrder,
+    StaleVersion,
 )
 from tickets.sales import selectors, services, store
 from tickets.sales.types import Invoice, Missing, Order, State
@@ -243,7 +243,7 @@ class TestIssuing:
         first = services.issue_invoice(draft.number, by="ann").value
         services.void_invoice(first.key.text, reason="Wrong.", by="ann")
         later = services.draft_invoice(draft.number, by="ann").value
-        with pytest.raises(StaleOrder) as caught:
+        with pytest.raises(StaleVersion, match=f"^{draft.text} was changed meanwhile") as caught:
             services.issue_invoice(draft.number, version=draft.version, by="bob")
         assert caught.value.current == later
         assert services.issue_invoice(draft.number, version=later.version, by="bob").value.key.number == 2

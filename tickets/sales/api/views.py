@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from sequences.rest.idempotency import replay_headers
 from tickets.api.requests import DONE_BEFORE, REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
-from tickets.api.versions import tagged
+from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.sales import companies, permissions, selectors, services
 from tickets.sales.api import serializers as shapes
 from tickets.types import Stored
@@ -65,15 +65,21 @@ class OrderInvoiceIssue(APIView):
 
     needs = {"POST": permissions.ISSUE_INVOICE}
 
-    @extend_schema(parameters=REPEATABLE, request=shapes.Issuing, responses={201: shapes.InvoiceSerializer})
+    @extend_schema(
+        parameters=[IF_MATCH, *REPEATABLE], request=shapes.Issuing, responses={201: shapes.InvoiceSerializer}
+    )
     def post(self, request: Request, number: int | str) -> Response:
         """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once.
 
         A repeat with the same key returns the same invoice, also years later. Another request for the same draft is
-        refused with 409, which names the invoice. With a `version`, another draft than this one is refused.
+        refused with 409, which names the invoice. With the version of the order, which you have read, another draft is
+        refused.
         """
         content, order = sent(request, shapes.Issuing), selectors.order_number(number)
-        issued = services.issue_invoice(order, **content, by=author(request), idempotency_token=key_of(request))
+        with expected_version(request, content, required=False) as version:
+            issued = services.issue_invoice(
+                order, **{**content, "version": version}, by=author(request), idempotency_token=key_of(request)
+            )
         return invoice_response(request, issued, status=201)
 
 
