@@ -34,7 +34,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils.module_loading import import_string
 
-from project.proof.faults.elsewhere import patient
+from project.proof.faults.elsewhere import begin, patient
 from sequences import dynamodb
 from sequences.commit.host_lock import HostLock, hold_host_lock
 from sequences.commit.retries import Deadline, Timing, new_token
@@ -558,21 +558,13 @@ def unused(allocator: BlockAllocator) -> int:
 
 def begin_process(endpoint: str, prefix: str) -> None:
     """Let this fresh process be one of the application, on a machine of its own."""
-    os.environ.update(
-        AWS_ENDPOINT_URL_DYNAMODB=endpoint,
-        AWS_ACCESS_KEY_ID="tests",
-        AWS_SECRET_ACCESS_KEY="tests",
-        AWS_DEFAULT_REGION="us-east-1",
-        DJANGO_SETTINGS_MODULE="project.settings.development",
-    )
-    import django
+    begin(endpoint, prefix)
     from django.conf import settings
 
     from sequences.commit import host_memory
 
-    django.setup()
     vars(host_memory)["SUPPORTED"] = False  # as on another machine, where only the conditions of the writes count
-    settings.SEQUENCES, settings.TABLE_PREFIX, settings.SEQUENCES_CLIENTS = SEQUENCES, prefix, patient()
+    settings.SEQUENCES = SEQUENCES
 
 
 def _meet(task: Callable[..., T], *given: object) -> T:

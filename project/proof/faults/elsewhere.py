@@ -73,11 +73,14 @@ def impatient() -> dict[str, dict[str, Any]]:
 
 def patient() -> dict[str, dict[str, Any]]:
     """SEQUENCES_CLIENTS with a client that waits a minute: a fresh engine on a busy machine makes tables slowly."""
-    return {"default": {"READ_TIMEOUT": 60.0}}
+    from django.conf import settings
+
+    lean = settings.SEQUENCES_CLIENTS.get("default", {}).get("LEAN", True)
+    return {"default": {"LEAN": lean, "READ_TIMEOUT": 60.0}}
 
 
-def begin(endpoint: str, prefix: str) -> None:
-    """Make this process a process of the application, on this engine."""
+def begin(endpoint: str, prefix: str, *, patiently: bool = True) -> None:
+    """Make this process a process of the application, on this engine. `patiently`, it waits for a busy machine."""
     os.environ.update(
         AWS_ENDPOINT_URL_DYNAMODB=endpoint,
         AWS_ACCESS_KEY_ID="test",
@@ -90,6 +93,8 @@ def begin(endpoint: str, prefix: str) -> None:
 
     django.setup()
     settings.SEQUENCES, settings.TABLE_PREFIX = {**SEQUENCES, **ALONE, **HASTY, **HELD}, prefix
+    if patiently:
+        settings.SEQUENCES_CLIENTS = patient()
 
 
 def put_elsewhere(sequence: str, item: dict[str, Any], scope: str, token: str | None) -> tuple[int, bool]:

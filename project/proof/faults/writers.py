@@ -170,7 +170,7 @@ def main() -> int:
     parser.add_argument("scopes", nargs="+")
     options = parser.parse_args()
     clock.install(Path(os.environ[worker.CLOCK]))
-    begin(os.environ["AWS_ENDPOINT_URL_DYNAMODB"], PREFIX)
+    begin(os.environ["AWS_ENDPOINT_URL_DYNAMODB"], PREFIX, patiently=False)
     if options.stranger:
         worker.estrange()
     unanswered = serve(options, threading.Event())
