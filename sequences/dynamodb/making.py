@@ -138,12 +138,14 @@ class Making:
         self._tasks = deque([self._make])
         self._running = threading.Lock()
         self._running.acquire()
+        self.begun = False
         self.made: Made | None = None
         self.error: BaseException | None = None
 
     def begin(self) -> None:
         """Begin, unless a thread has begun."""
         if self._tasks:
+            self.begun = True
             try:
                 _thread.start_new_thread(self._run, ())
             except RuntimeError:  # there are too many threads, or the interpreter ends

@@ -54,6 +54,19 @@ def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
             yield
         finally:
             strategies.drop()
+            _end_makings(clients)
+
+
+def _end_makings(clients: dict[str, client._Client]) -> None:
+    """Let clients that a thread is making be made while the environment leads where they are to lead.
+
+    Otherwise a later test could find one that leads to a real account.
+    """
+    for making in [one._making for one in clients.values()]:
+        if making.begun:
+            making.wait(client.MAKING_SECONDS)
+            if making.made is None:
+                _making.cache_clear()
 
 
 @contextmanager

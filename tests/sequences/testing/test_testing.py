@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import re
 import textwrap
+import threading
+import time
 import unittest
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -26,8 +28,16 @@ from django.test import SimpleTestCase, TestCase, override_settings
 from project.paths import ROOT
 from sequences import dynamodb, get_last_value, get_next_value, get_next_values, put_next
 from sequences.dynamodb import making
+from sequences.dynamodb.configuration import ClientOptions
 from sequences.dynamodb.expressions import MARKER_EXPIRY
-from sequences.exceptions import InvalidPeriod, InvalidSequence, NotConfigured, StorageRefused, TableMissing
+from sequences.exceptions import (
+    InvalidPeriod,
+    InvalidSequence,
+    NotConfigured,
+    NotWritten,
+    StorageRefused,
+    TableMissing,
+)
 from sequences.ops.tables import create_tables
 from sequences.registry import strategies
 from sequences.testing import (
@@ -419,6 +429,25 @@ def test_an_engine_by_its_address(endpoint: str, monkeypatch: pytest.MonkeyPatch
         assert os.environ["AWS_ENDPOINT_URL_DYNAMODB"] == endpoint
         assert os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] == "false"
         assert os.environ["AWS_ACCESS_KEY_ID"] == os.environ["AWS_SECRET_ACCESS_KEY"] == "testing"
+
+
+def test_a_client_that_is_made_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leads to the engine of the test that began it, although no call of that test has waited for it."""
+    make, ended, nowhere = making._make_client, threading.Event(), "http://127.0.0.1:7"
+
+    def slowly(options: ClientOptions) -> object:
+        time.sleep(0.2)
+        try:
+            return make(options)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(making, "_make_client", slowly)
+    with engine_at(nowhere), pytest.raises(NotWritten):
+        dynamodb.call("list_tables", {}, seconds=0.01)
+    assert ended.wait(30)
+    with engine_at(nowhere):
+        assert dynamodb.account().startswith(nowhere)
 
 
 def test_the_example_of_a_commit(shop: ModuleType) -> None:
