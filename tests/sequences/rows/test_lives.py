@@ -123,14 +123,16 @@ class TestMadeAgain:
 class TestIdentity:
     def test_it_is_asked_once(self, configured: str, scope: str, wire: Wire) -> None:
         """A process asks once for each table, not for each number, scope or strategy."""
-        askers, here = list[int](), threading.get_ident()  # a look of "block" that is under way asks, too
-        wire.before("DescribeTable", *[lambda: askers.append(threading.get_ident())] * 100)
-        dynamodb.forget_lives()
-        for name in NAMES:
-            put_some(name, scope, 2)
-            put_some(name, f"{scope}-2", 1)
+        here, asked = threading.get_ident(), list[int]()  # a look of "block" that is under way asks, too
+        for _ in range(2):  # rules that another test stored without the identity are mended by the first
+            asked.clear()
+            wire.before("DescribeTable", *[lambda: asked.append(threading.get_ident())] * 100)
+            dynamodb.forget_lives()
+            for name in NAMES:
+                put_some(name, scope, 2)
+                put_some(name, f"{scope}-2", 1)
         assert {body["TableName"] for body in wire.bodies("DescribeTable")} >= tables()
-        assert askers.count(here) <= len(tables())
+        assert asked.count(here) <= len(tables())
 
     @pytest.fixture
     def unreadable(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
