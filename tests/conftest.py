@@ -25,7 +25,6 @@ import hypothesis
 import pytest
 from botocore import hooks
 from botocore.loaders import create_loader
-from django.conf import settings as django_settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core.management.color import no_style
 from django.db import connections
@@ -34,6 +33,7 @@ from pytest_django import Settings
 
 from project.paths import ROOT
 from project.proof.faults.control import Proxy, proxy_before
+from project.proof.faults.elsewhere import patient
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at
@@ -62,8 +62,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("patient")
 
 SETTINGS: Mapping[str, Any] = {
-    # Calls wait for an engine as long as they do by default. The sample's processes, which tests start, do not.
-    "SEQUENCES_CLIENTS": {"default": {"LEAN": django_settings.SEQUENCES_CLIENTS["default"]["LEAN"]}},
+    # A request waits for an engine on a busy machine. The sample's processes, which tests start, do not.
+    "SEQUENCES_CLIENTS": patient(),
     # Tests ask for heavy things at once. Those about that limit set their own.
     "HEAVY_AT_ONCE": None,
     # Tests send more requests than people. Those about throttles set their own.

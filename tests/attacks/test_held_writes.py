@@ -22,7 +22,6 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from project.proof.faults.control import ProxyLog, proxy_before
-from project.proof.faults.elsewhere import patient
 from project.proof.faults.plans import Rule
 from sequences import put_next, put_next_many
 from sequences.exceptions import GaveUp
@@ -156,8 +155,7 @@ def aftermath(engine: Engine) -> Iterator[Aftermath]:
     with pytest.MonkeyPatch.context() as patch, configured, proxy_before(engine.endpoint) as proxy:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
         strategies.reset()
-        with override_settings(SEQUENCES_CLIENTS=patient()):
-            call_command("create_tables", verbosity=0)
+        call_command("create_tables", verbosity=0)
         rivals = Processes("fork", 1, engine.endpoint, "held_")
         rivals.run(os.getpid)  # forked before there are other threads
         calls = [Call(sequence, place) for sequence in SEQUENCES for place in range(len(STARTS))]

@@ -18,17 +18,9 @@ LARGE = "x" * 350_000
 MORE_THAN_FIT = 13
 """A number of large items that one transaction cannot hold."""
 
-PATIENT = patient()["default"]
-"""The client waits as long as a call may take: on a busy machine 4 MB may take seconds."""
-
 THREADS = 100
 COUNTS = [49, 50, 51, 98, 99, 100, 101]
 """Numbers of items around the limit of one transaction, with and without a counter, with and without tokens."""
-
-
-@pytest.fixture(autouse=True)
-def _patient(settings: Settings) -> None:
-    settings.SEQUENCES_CLIENTS = {"default": PATIENT}
 
 
 def nested(levels: int) -> Any:
@@ -123,7 +115,7 @@ def test_a_bad_item_among_many(configured: str, scope: str, name: str, bad: str)
 @pytest.mark.needs_engine  # moto serves one call after the other, so the last one may time out
 def test_more_callers_than_connections(configured: str, scope: str, settings: Settings) -> None:
     """Where more requests are under way than the client keeps connections, each is answered at once all the same."""
-    settings.SEQUENCES_CLIENTS = {"default": {**PATIENT, "POOL_SIZE": 2}}
+    settings.SEQUENCES_CLIENTS = {"default": {**patient()["default"], "POOL_SIZE": 2}}
     put_next("sort-key", {"title": "the first one"}, scope=scope)
     answers = at_once(20, lambda number: put_next("sort-key", {"title": "x"}, scope=f"{scope} {number}"))
     assert {(answer.value, answer.attempts) for answer in answers} == {(1, 1)}

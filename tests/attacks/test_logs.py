@@ -15,7 +15,6 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from project.proof.faults.control import Proxy
-from project.proof.faults.elsewhere import patient
 from project.proof.faults.plans import Rule
 from sequences import aput_next, dynamodb, get_last_value, get_next_value, put_next, put_next_many
 from sequences.exceptions import GaveUp, SequenceError, SequenceWentBack
@@ -94,8 +93,7 @@ def with_credentials(_proxy: Proxy) -> Iterator[None]:
         for variable, value in {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": _proxy.endpoint}.items():
             patch.setenv(variable, value)
         strategies.reset()
-        with override_settings(SEQUENCES_CLIENTS=patient()):
-            call_command("create_tables", verbosity=0)
+        call_command("create_tables", verbosity=0)
         dynamodb.delete_table(dynamodb.table_name("no_such_table"))
         yield
     strategies.reset()

@@ -13,7 +13,7 @@ from django.test import override_settings
 
 from project.proof.faults.clients import bare_client, create_faults_table
 from project.proof.faults.control import Proxy
-from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin, patient
+from project.proof.faults.elsewhere import ALONE, HASTY, READ_SECONDS, SEQUENCES, begin
 from sequences.dynamodb import client
 from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.registry import strategies
@@ -34,8 +34,7 @@ def _behind_proxy(_proxy: Proxy) -> Iterator[None]:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", _proxy.endpoint)
         patch.setitem(options, "watch_seconds", positive(3600.0))  # a look would meet the fault of another request
         strategies.reset()
-        with override_settings(SEQUENCES_CLIENTS=patient()):
-            call_command("create_tables", verbosity=0)
+        call_command("create_tables", verbosity=0)
         yield
     strategies.reset()
 

@@ -34,7 +34,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils.module_loading import import_string
 
-from project.proof.faults.elsewhere import begin, patient
+from project.proof.faults.elsewhere import begin
 from sequences import dynamodb
 from sequences.commit.host_lock import HostLock, hold_host_lock
 from sequences.commit.retries import Deadline, Timing, new_token
@@ -91,8 +91,7 @@ def tables_of(sequences: Mapping[str, Mapping[str, Any]], endpoint: str) -> Iter
     """Tables for these sequences on an engine. The value is their prefix."""
     prefix = f"t{uuid4().hex[:12]}_"
     with override_settings(SEQUENCES=sequences, TABLE_PREFIX=prefix), engine_at(endpoint):
-        with override_settings(SEQUENCES_CLIENTS=patient()):
-            made = create_tables()
+        made = create_tables()
         yield prefix
         for strategy in MADE:
             strategy.stop()

@@ -13,6 +13,7 @@ import boto3
 import pytest
 from boto3.session import Session
 from botocore.exceptions import NoCredentialsError
+from pytest_django import Settings
 
 from sequences import dynamodb, put_next
 from sequences.dynamodb import client
@@ -161,8 +162,9 @@ def test_another_account(variable: str, value: str, monkeypatch: pytest.MonkeyPa
     assert dynamodb.account() != account
 
 
-def test_how_it_sends() -> None:
+def test_how_it_sends(settings: Settings) -> None:
     """A request is sent once, by connections that are kept alive, and waits so long and no longer."""
+    settings.SEQUENCES_CLIENTS = {}
     config = vars(dynamodb.shared_client().meta.config)
     assert config["retries"] == {"mode": "standard", "total_max_attempts": 1}
     assert (config["connect_timeout"], config["read_timeout"], config["max_pool_connections"]) == (1.0, 3.0, 64)
