@@ -72,7 +72,7 @@ class OrderInvoiceIssue(APIView):
         """Issue the drafted invoice, under the next number of the year of its date. A draft is issued once.
 
         A repeat with the same key returns the same invoice, also years later. Another request for the same draft is
-        refused with 409, which names the invoice. With the version of the order, which you have read, another draft is
+        refused with 409, which names the invoice. With the version of the order that you read, another draft is
         refused.
         """
         content, order = sent(request, shapes.Issuing), selectors.order_number(number)
