@@ -61,8 +61,8 @@ def test_several_at_once(database: str) -> None:
         runs = [
             subprocess.Popen(command, cwd=ROOT, env={**os.environ, **own}, stderr=subprocess.PIPE) for _ in range(RUNS)
         ]
-        said = [line for run in runs for line in run.communicate(timeout=120)[1].splitlines()]
-        assert [line for line in said if b"cannot be described" not in line] == []  # a slow machine may say that
+        said = [run.communicate(timeout=120)[1] for run in runs]
+        assert said == [b""] * RUNS
         assert [run.returncode for run in runs] == [0] * RUNS
     with psycopg.connect(database) as connection:
         (applied,) = connection.execute("SELECT array_agg(app || name) FROM django_migrations").fetchone() or ((),)
