@@ -171,7 +171,9 @@ def _refusals(operation: Json, path: str, method: str) -> Iterator[HTTPStatus]:
     if IDEMPOTENCY_KEY in sent:
         yield HTTPStatus.UNPROCESSABLE_ENTITY
     if "If-Match" in sent:
-        yield from map(HTTPStatus, (412, 428))
+        yield HTTPStatus.PRECONDITION_FAILED
+        if method != "post":  # an action needs no version: it does the same, whatever the others have changed
+            yield HTTPStatus.PRECONDITION_REQUIRED
 
 
 def _sent(operation: Json) -> set[str]:
