@@ -44,8 +44,11 @@ os.register_at_fork(after_in_child=_chance.seed)
 
 
 def new_token() -> str:
-    """A unique name for one request: 128 random bits."""
-    return f"{_chance.getrandbits(128):032x}"
+    """A unique name for one request: 128 random bits.
+
+    The time is among them: copies of a process that go on from one image of its memory draw the same bits.
+    """
+    return f"{_chance.getrandbits(128) ^ time.time_ns():032x}"
 
 
 @dataclass(frozen=True, kw_only=True)

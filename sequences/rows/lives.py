@@ -103,22 +103,26 @@ class TableLives:
 
     def _bind(self, send: Send) -> None:
         lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self.config.client) for schema in self.schemas])
-        others = False
+        anew = False
         if lives != self._sound:
-            others = self._goes_on_in(lives)
+            anew = self._goes_on_in(lives)
             self._require_sound(lives)
-        self.rules.require(send, anew=others)
+        self.rules.require(send, anew=anew)
 
     def _goes_on_in(self, lives: tuple[TableLife, ...]) -> bool:
-        """Whether one of these lives is another than before. Then everything about the earlier ones is forgotten."""
+        """Whether the rules are to be judged anew: by another life, or by a `TableId` that could not be asked before.
+
+        After another life everything about the earlier ones is forgotten.
+        """
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
+            told = any(new.table_id != old.table_id for old, new in zip(self.current, lives, strict=False))
             if others:
                 self.forget()
             self.current = lives
             if others:
                 self.forget()  # again: another thread may have remembered something of the earlier lives meanwhile
-        return others
+        return others or told
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = self.judged([life.copies for life in lives])

@@ -13,7 +13,15 @@ from pytest_django import Settings
 from sequences import dynamodb, get_last_value, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
 from sequences.dynamodb import client
-from sequences.exceptions import OperationNotSupported, RulesChanged, SequenceUnsound, TableMissing, TableRestored
+from sequences.dynamodb.tables import SOON_SECONDS
+from sequences.exceptions import (
+    OperationNotSupported,
+    RulesChanged,
+    SequenceUnsound,
+    TableMissing,
+    TableRestored,
+    Throttled,
+)
 from sequences.ops.audit import audit
 from sequences.ops.doctor import diagnose
 from sequences.registry import made_of, strategies
@@ -23,7 +31,7 @@ from sequences.start import require_sound
 from sequences.testing.callers import at_once
 from tests.restoring import restore, save
 from tests.sequences.changes.test_rules import ATOMIC, BLOCK, HIGHEST, TRANSACTIONAL, WHO, Become, become, tables
-from tests.sequences.support import on_dynamodb_local
+from tests.sequences.support import handled, on_dynamodb_local
 
 __all__ = ["become", "tables"]
 
@@ -140,6 +148,25 @@ class TestRefused:
         monkeypatch.setattr(client, "elapsed", lambda: later)
         with pytest.raises(TableRestored):
             put()
+
+    def test_while_a_table_cannot_be_asked(
+        self, become: Become, elsewhere: Callable[[], None], strategy: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A process that cannot ask for the id of a table at first is refused as soon as it can."""
+
+        def throttle(**_: object) -> None:
+            raise Throttled("describe_table: Rate exceeded.")
+
+        become(strategy)
+        put()
+        elsewhere()
+        with handled({"before-call.dynamodb.DescribeTable": throttle}):
+            put("b")
+        later = dynamodb.elapsed() + SOON_SECONDS
+        monkeypatch.setattr(client, "elapsed", lambda: later)
+        for _ in range(2):
+            with pytest.raises(TableRestored):
+                put("b")
 
     def test_reads_go_on(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
         """What was stored is read, listed and audited before anything is recovered."""

@@ -317,6 +317,22 @@ class TestCancelled:
         assert [pending.answer is None for pending in line.pendings] == [True, False]
         assert line.told == [("refused", "ABC", (earlier,))]
 
+    @pytest.mark.parametrize("undecided", [False, True])
+    def test_a_look_that_fails(self, clock: Clock, monkeypatch: pytest.MonkeyPatch, undecided: bool) -> None:
+        """A refused write is not sent again where a look at its reasons fails: who gives up is told it is not stored.
+
+        Of one that may be stored by an earlier send, nobody is told so.
+        """
+        line = Line(clock, 1, outcomes=[OTHERS])
+        write = line.batch.write = line.write(*line.pendings)
+        line.batch.undecided = (write,) if undecided else ()
+        for look in ("decide", "refused"):
+            monkeypatch.setattr(line, look, mock.Mock(side_effect=Throttled("no")))
+        assert isinstance(line.leader._attempt(), Throttled)
+        assert line.batch.write is (write if undecided else None)
+        line.batch.expire(AWAY, attempts=1, everybody=True)
+        assert unknown(line.pendings[0]) is undecided
+
 
 class TestRefusing:
     def test_one_of_many(self, clock: Clock) -> None:

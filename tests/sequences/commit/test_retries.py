@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sequences import dynamodb
+from sequences.commit import retries
 from sequences.commit.retries import (
     DEADLINE_SECONDS,
     Deadline,
@@ -132,6 +133,13 @@ class TestDeadline:
     def test_tokens(self) -> None:
         """No two tokens are equal."""
         assert len({new_token() for _ in range(1000)}) == 1000
+
+    def test_tokens_of_copies(self) -> None:
+        """Two processes that go on from one image of a memory make other tokens."""
+        image = retries._chance.getstate()
+        token = new_token()
+        retries._chance.setstate(image)
+        assert new_token() != token
 
 
 HEALING = ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "TransactionCanceled"]
