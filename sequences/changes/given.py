@@ -131,7 +131,7 @@ def _planned(
     first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
     actions = [given[value].put for value in first]
     if not seen.by_rows:
-        actions.append(counter_to(seen, highest, note, **_last_document(seen, given[highest])))
+        actions += counter_to(seen, highest, note, **_last_document(seen, given[highest]))
     elif following not in given:
         end = highest - seen.numbers.step
         actions.append(void_row(seen, following, note, **({"until": end} if end > following else {})))

@@ -254,27 +254,25 @@ def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool =
     elif seen.frozen_row:
         raise operator_errors.frozen(seen.strategy.alias, seen.scope, seen.frozen_row)
     else:
-        actions = (counter_to(seen, reached, note),) if behind or drops else ()
+        actions = counter_to(seen, reached, note) if behind or drops else ()
     return Plan(before=seen.last, after=reached if actions else seen.last, actions=tuple(actions))
 
 
-def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> Action:
-    """The action that puts the counter on `value`, and sets `more`.
+def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> tuple[Action, ...]:
+    """The actions that put the counter on `value`, and set `more`.
 
     The counter of a gapless strategy must still be as it was seen, so that the history is exact. Another one may
     count on meanwhile, as a busy one always does; it must still be below `value`. Raises SequenceFrozen for one that
     would begin in a closed period.
     """
     assert seen.counter is not None
-    closing: Mapping[str, Any] = {}
-    if isinstance(seen.scope, Dated) and seen.state.last_value is None:
-        _, closing = seen.counter.closings.about(seen.scope, seen.send)
+    opening = seen.counter.closings.opening(seen.scope, seen.state, seen.send)
     frozen, last_value = seen.state.frozen, seen.state.last_value
     kept = {name: told for name, told in frozen.items() if name != "highest"} if frozen else {}
     is_busy = not seen.strategy.gapless and not frozen and seen.state.highest == last_value
     moves = is_busy and last_value is not None and last_value < value
     exactly = ("frozen", "thawed") if moves else ("last_value", "highest", "token", "frozen")
-    return seen.change(
+    change = seen.change(
         unchanged={name: seen.row.get(name) for name in exactly},
         at_least={"last_value": last_value} if moves and last_value is not None else {},
         below={"last_value": value} if moves else {},
@@ -282,7 +280,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
             "last_value": value,
             **({"frozen": kept} if frozen else {"highest": value}),
             **({SINCE: ALWAYS} if _is_tallied(seen) else {}),
-            **({CLOSING: closing} if closing else {}),
+            **({CLOSING: opening.closing} if opening and opening.closing else {}),
             CHANGED: note.token,
             **note.in_counter,
             **more,
@@ -290,6 +288,7 @@ def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -
         if_missing={BORN: note.token},
         removes=[GIVEN_BACK],
     )
+    return (change, opening.unchanged) if opening else (change,)
 
 
 def _is_tallied(seen: ScopeSnapshot) -> bool:

@@ -174,7 +174,7 @@ def _followed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     if last is None or (counted is not None and counted >= last):
         return Plan.in_place(seen)
     begins = {OWN_KEYS: 0, OWN_KEYS_AFTER: seen.numbers.before_start} if counted is None else {}
-    return Plan.in_place(seen, counter_to(seen, last, note, **begins))
+    return Plan.in_place(seen, *counter_to(seen, last, note, **begins))
 
 
 def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:

@@ -201,6 +201,13 @@ class Closings:
             raise operator_errors.frozen(self.alias, scope, closed)
         return row, about
 
+    def opening(self, scope: Scope, state: CounterState, send: Send) -> Opening | None:
+        """What the first write of a scope in a period depends on; None for a scope that has begun, or has no period.
+
+        Raises PeriodClosed.
+        """
+        return Opening(self, scope, send) if state.last_value is None and isinstance(scope, Dated) else None
+
     def require_open(self, scope: Scope, send: Send) -> float:
         """Raise PeriodClosed if a scope that may have no number yet is in a closed period; return the read units."""
         if not isinstance(scope, Dated):
@@ -243,4 +250,9 @@ class Opening:
     def check(self, pendings: Sequence[Pending[PutRequest]], most: int) -> Mapping[str, Any] | None:
         """The action that checks it; None beside a request that fills the transaction, for which the look must do."""
         is_full = sum(pending.request.actions for pending in pendings) >= most
-        return None if is_full else self._closings.unchanged(self._scope.period, self._row)
+        return None if is_full else self.unchanged
+
+    @property
+    def unchanged(self) -> Mapping[str, Any]:
+        """The action of a transaction that refuses it unless the period is as it was read."""
+        return self._closings.unchanged(self._scope.period, self._row)

@@ -167,7 +167,8 @@ class StoredCounter:
 
         What was given back is not given any more. If it `drops`, that is so, too, where the counter stays.
         With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
-        followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM.
+        followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM, and
+        PeriodClosed for a counter that would begin in a closed period.
         """
         while True:
             state = self.state(scope, deadline.read)
@@ -178,11 +179,14 @@ class StoredCounter:
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()
+            opening = self.closings.opening(scope, state, deadline.read)
             numbers, tallied = self.numbers, dynamodb.unmarshal(state.row or {})
             since = ALWAYS if known_from_start(tallied, numbers.before_start, numbers.step) else None
             request = expressions.advance_counter(
                 self.table, self.key(scope), row, seen=state.last_value, since=since, drops=True
             )
+            if opening:
+                request = expressions.while_open(request, opening.closing)
             try:
                 write_once("update_item", request, token=row.token, deadline=deadline)
             except WriteCancelled as error:

@@ -9,6 +9,7 @@ from ..commit.requests import Pending
 from ..commit.retries import new_token
 from ..dynamodb import expressions
 from ..exceptions import NotWritten, WriteCancelled
+from ..rows.counter_rows import CounterState
 from ..rows.history import ScopeList
 from ..rows.layout import Send
 from ..rows.lru import LRU, SCOPES_CHECKED
@@ -36,21 +37,25 @@ class FirstLook(ScopeList):
             return
         has_moved = False
         counter = self._strategy.counter
-        while (last_value := counter.state(scope, send).last_value) is None or last_value < self._before_range:
+        while (state := counter.state(scope, send)).last_value is None or state.last_value < self._before_range:
             with suppress(WriteCancelled):  # a lost race
-                self._begin(scope, last_value, send)
+                self._begin(scope, state, send)
                 has_moved = True
         self._begun.put(scope, True)
         if has_moved and not self._strategy.supports_reserve:  # it has its numbers by the counter of before
             raise NotWritten("The range of a line has begun: the write is prepared again.")
 
-    def _begin(self, scope: Scope, last_value: int | None, send: Send) -> None:
-        """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap."""
+    def _begin(self, scope: Scope, state: CounterState, send: Send) -> None:
+        """Move the counter past the ranges of earlier lines, with a line in the history that explains the gap.
+
+        Raises PeriodClosed.
+        """
         strategy, counter, token = self._strategy, self._strategy.counter, new_token()
-        row = counter.row(self._before_range, token)
-        advance = counter.guarded(
-            expressions.advance_counter(counter.table, counter.key(scope), row, seen=last_value, drops=True)
-        )
+        row, last_value = counter.row(self._before_range, token), state.last_value
+        advance = expressions.advance_counter(counter.table, counter.key(scope), row, seen=last_value, drops=True)
+        opening = counter.closings.opening(scope, state, send)
+        if opening:
+            advance = expressions.while_open(advance, opening.closing)
         plain, period = parted(scope)
         change = Change(
             sequence=strategy.alias,
@@ -63,6 +68,8 @@ class FirstLook(ScopeList):
             before=last_value,
             after=self._before_range,
         )
-        actions = [advance, strategy.history.put(change, token)]
+        actions = [counter.guarded(advance), strategy.history.put(change, token)]
+        if opening:
+            actions.append(opening.unchanged)
         send("transact_write_items", expressions.transaction(actions, request_token=token))
         counter.evidence.note(scope, self._before_range)  # so that a remembered counter is read again

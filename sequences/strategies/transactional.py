@@ -78,8 +78,7 @@ class TransactionalCounter(Strategy):
         last_value = counter.last_value(state)
         if self._date_order:
             pendings = self._date_order.kept(scope, pendings, state, deadline)
-        begins = state.last_value is None
-        opening = Opening(counter.closings, scope, send) if begins and isinstance(scope, Dated) else None
+        opening = counter.closings.opening(scope, state, send)
         if opening:
             pendings = opening.fitting(pendings, self.most_actions)
             read_units += opening.read_units

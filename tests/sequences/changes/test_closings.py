@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences import get_last_value, get_next_value, put_next, put_next_together
+from sequences import get_last_value, get_next_value, put_next, put_next_together, series
 from sequences.changes import (
     EVERY_SCOPE,
     advance,
@@ -24,11 +24,13 @@ from sequences.changes import (
     switch,
     thaw,
 )
+from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, PeriodClosed, SequenceError
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
+from sequences.series import Line
 from sequences.strategies import Strategy
-from sequences.strategies.counter_strategy import counter_of
+from sequences.strategies.counter_strategy import advance_to, counter_of
 from sequences.testing.callers import at_once
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
@@ -51,6 +53,18 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     "blocks": {"STRATEGY": f"{PATH}.block.BlockAllocator", **YEARLY},
     "tail": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", **YEARLY},
     "plain": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter"},
+    "lined": {
+        "STRATEGY": f"{PATH}.transactional.TransactionalCounter",
+        "SERIES": "sequences",
+        **YEARLY,
+        "FORMAT": "L{scope}-{period}-{value}",
+    },
+    "lined-atomic": {
+        "STRATEGY": f"{PATH}.atomic.AtomicCounter",
+        "SERIES": "sequences",
+        **YEARLY,
+        "FORMAT": "M{scope}-{period}-{value}",
+    },
 }
 COUNTERS = ["invoices", "beside", "atomic", "optimistic", "blocks"]
 EXACT = ["invoices", "beside"]
@@ -242,6 +256,66 @@ class TestClose:
         stored = sum(at_once(5, run))
         assert get_last_value("invoices", scope="A", period="2025") == stored
         assert audit(strategies["invoices"], Dated("A", "2025")).unexplained == 0
+
+
+class TestBeginning:
+    """A counter begins in no closed period, whatever makes it."""
+
+    def test_a_number_that_a_row_brings(self, name: str) -> None:
+        """The number of a row that is saved by hand makes no counter, after which others would be given."""
+        close(name, "2025", **SIGNED)
+        with pytest.raises(PeriodClosed):
+            advance_to(strategies[name], Dated("new", "2025"), 5)
+        refused(name, "new")
+
+    def test_a_change_on_its_way(self, name: str, wire: Wire) -> None:
+        """A change that moves a scope without a number is refused if the period is closed meanwhile."""
+        wire.before("TransactWriteItems", lambda: close(name, "2025", **SIGNED))
+        with pytest.raises(PeriodClosed):
+            advance(name, to=100, scope="new", period="2025", **SIGNED)
+        refused(name, "new")
+
+
+class TestLines:
+    """So it is where a later line of a scope begins in the period, which moves the counter to its range."""
+
+    @pytest.fixture(params=["lined", "lined-atomic"])
+    def clock(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Clock:
+        """The engine's clock, for a scope whose second line begins today."""
+        clock = Clock(datetime(2026, 1, 10, tzinfo=UTC).timestamp())
+        monkeypatch.setattr(EngineClock, "now", lambda _: clock.now)
+        self.name, self.day = request.param, date(2026, 1, 10)
+        series.create(self.name, "A", Line(start=5000, maximum=5999), **SIGNED)
+        series.add_line(self.name, "A", Line(start=8000, maximum=8999, valid_from=self.day), **SIGNED)
+        return clock
+
+    def refused(self) -> None:
+        """No number is given by the line."""
+        with pytest.raises(PeriodClosed):
+            put(self.name, "A", self.day)
+
+    def test_at_once(self, clock: Clock) -> None:
+        """The range of the line does not begin."""
+        close(self.name, "2026", **SIGNED)
+        self.refused()
+        assert get_last_value(self.name, scope="A", period="2026") is None
+        reopen(self.name, "2026", **SIGNED)
+        assert put(self.name, "A", self.day) == 8000
+
+    def test_meanwhile(self, clock: Clock, wire: Wire) -> None:
+        """A process that looked before cannot begin it."""
+        wire.before("TransactWriteItems", lambda: close(self.name, "2026", **SIGNED))
+        self.refused()
+        self.refused()
+
+    @pytest.mark.parametrize("clock", ["lined"], indirect=True)
+    def test_from_a_moment_on(self, clock: Clock) -> None:
+        """A scope that begins before the moment notes it."""
+        at = datetime(2026, 2, 1, tzinfo=UTC)
+        close(self.name, "2026", at=at, **SIGNED)
+        assert put(self.name, "A", self.day) == 8000
+        clock.now = at.timestamp()
+        self.refused()
 
 
 class TestAt:

@@ -36,6 +36,7 @@ class Line:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.last_value: int | None = 7
         self.races = 0
+        self.opening: Any = None
         self.reads = 0
         self.listed: list[tuple[Any, ...]] = []
         self.noted: list[tuple[Any, ...]] = []
@@ -46,6 +47,7 @@ class Line:
             row=lambda value, token: expressions.CounterRow(last_value=value, token=token, updated_at=5),
             guarded=lambda write: {**write, "guarded": True},
             state=self.state,
+            closings=stub(opening=lambda scope, state, send: self.opening),
             evidence=stub(note=lambda *noted: self.noted.append(noted)),
         )
         history = stub(is_apart=True, put=lambda change, token: {"TableName": "history", "Item": (change, token)})
@@ -108,6 +110,17 @@ def test_the_counter_is_moved(line: Line, before: int | None) -> None:
     actions = [{**move, "guarded": True}, line.strategy.history.put(change, "a token")]
     assert line.sent == [("transact_write_items", expressions.transaction(actions, request_token="a token"))]
     assert line.noted == [(APRIL, 10)]
+
+
+def test_a_scope_that_begins(line: Line) -> None:
+    """The first write of a scope in a period is stored only while the period stays open, and notes when it will not."""
+    line.last_value, about = None, {"since": 9, "by": "ana", "at": "then", "reason": "over"}
+    line.opening = stub(closing=about, unchanged={"ConditionCheck": "the row of the period"})
+    line.look()
+    ((_, request),) = line.sent
+    advance, _, check = request["TransactItems"]
+    assert check == line.opening.unchanged
+    assert advance["Update"]["ExpressionAttributeValues"][":closing"]["M"]["since"] == {"N": "9"}
 
 
 @pytest.mark.parametrize("last_value", [10, 30])
