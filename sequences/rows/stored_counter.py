@@ -13,7 +13,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
-from ..dynamodb.expressions import CounterRow
+from ..dynamodb.expressions import GAPLESS_AFTER, CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
@@ -83,6 +83,11 @@ class StoredCounter:
     def is_outdated(self, state: CounterState) -> bool:
         """Whether the lines of the scope have changed since this counter was made."""
         return self.version is not None and state.version > self.version
+
+    def require_gaps(self, scope: Scope, state: CounterState) -> None:
+        """Raise RulesChanged for a counter that was switched to a gapless strategy: no other one moves it."""
+        if after := (state.row or {}).get(GAPLESS_AFTER):
+            raise operator_errors.gapless(self.alias, scope, after=after["N"])
 
     def guarded(self, write: dict[str, Any]) -> dict[str, Any]:
         """A write of a counter on the condition that the lines of its scope are still those of this version."""
@@ -162,16 +167,21 @@ class StoredCounter:
             except WriteCancelled:
                 self.memory.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
-    def advance_to(self, scope: Scope, value: int, deadline: Deadline, *, only_new: bool, drops: bool) -> int | None:
+    def advance_to(
+        self, scope: Scope, value: int, deadline: Deadline, *, gapless: bool, only_new: bool, drops: bool
+    ) -> int | None:
         """Move the counter up to `value`, or to the last value of the sequence below it. Never move it down.
 
         What was given back is not given any more. If it `drops`, that is so, too, where the counter stays.
         With `only_new` a counter that has a value stays where it is. Returns its last value now. A lost race is
         followed by another read, until the deadline. Raises SequenceExhausted for a value above MAXIMUM, and
-        PeriodClosed for a counter that would begin in a closed period.
+        PeriodClosed for a counter that would begin in a closed period; and RulesChanged, unless it is for a `gapless`
+        strategy, for one that was switched to such a one.
         """
         while True:
             state = self.state(scope, deadline.read)
+            if not gapless:
+                self.require_gaps(scope, state)
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
             stays = row.last_value == last_value and not (drops and value >= self.numbers.start)
@@ -185,6 +195,7 @@ class StoredCounter:
             request = expressions.advance_counter(
                 self.table, self.key(scope), row, seen=state.last_value, since=since, drops=True
             )
+            request = request if gapless else expressions.unless_gapless(request)
             if opening:
                 request = expressions.while_open(request, opening.closing)
             try:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline
-from ..dynamodb.expressions import GAPLESS_AFTER
 from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..rows import operator_errors
@@ -49,8 +48,8 @@ def advance_to(strategy: Strategy, scope: Scope, value: int, *, only_new: bool =
     """
     counter, deadline = counter_of(strategy), strategy.deadline()
     strategy.lives.bind(deadline.send, deadline)
-    drops = not strategy.ordered_across_processes
-    last_value = counter.advance_to(scope, value, deadline, only_new=only_new, drops=drops)
+    how = {"gapless": strategy.gapless, "drops": not strategy.ordered_across_processes}
+    last_value = counter.advance_to(scope, value, deadline, only_new=only_new, **how)
     strategy.changed(scope, last_value)
     return last_value
 
@@ -198,8 +197,7 @@ class CounterCommitter(Committer):
     def read(self, scope: Scope, deadline: Deadline) -> CounterState:
         """The counter now. Raises RulesChanged if a gapless strategy moves it, and what `state` raises."""
         state = self.counter.state(scope, deadline.send)
-        if after := (state.row or {}).get(GAPLESS_AFTER):
-            raise operator_errors.gapless(self.counter.alias, scope, after=after["N"])
+        self.counter.require_gaps(scope, state)
         return state
 
     def taken(self, scope: Scope, write: PreparedWrite, last_value: int) -> None:

@@ -28,6 +28,7 @@ from sequences.exceptions import (
 from sequences.ops.audit import audit
 from sequences.registry import made_of, strategies
 from sequences.strategies import BlockAllocator, Strategy
+from sequences.strategies.counter_strategy import advance_to
 from sequences.testing.embedded import Engine
 from sequences.types import Change
 from tests.kept_tables import emptied_tables
@@ -120,6 +121,8 @@ class TestToGapless:
             put(old, SCOPE)
         with pytest.raises(RulesChanged, match="STRATEGY was"):
             put(process(fast), SCOPE)
+        with pytest.raises(RulesChanged, match=rf"leaves no number out after {last - 1}"):
+            advance_to(old, SCOPE, 500)
         assert put(new, SCOPE) == last + 1
 
     def test_a_race_for_a_block(self, now: Now) -> None:

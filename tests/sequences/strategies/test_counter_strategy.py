@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from sequences.exceptions import (
 from sequences.registry import strategies
 from sequences.rows.counter_rows import CounterState
 from sequences.rows.numbers import Numbers
+from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import counter_strategy
 from sequences.strategies.counter_strategy import (
     CounterCommitter,
@@ -58,6 +60,7 @@ def mover(told: Told, *, ordered: bool = True) -> Any:
     return SimpleNamespace(
         deadline=lambda: NOW,
         ordered_across_processes=ordered,
+        gapless=False,
         lives=SimpleNamespace(bind=noting(told, "bind")),
         counter=SimpleNamespace(advance_to=noting(told, "advance", 9), delete=noting(told, "delete", True)),
         changed=noting(told, "changed"),
@@ -73,7 +76,7 @@ class TestMoves:
         assert advance_to(mover(told, ordered=ordered), "ABC", 7, **how) == 9
         assert told == [
             ("bind", "send", NOW),
-            ("advance", "ABC", 7, NOW, ("only_new", bool(how)), ("drops", not ordered)),
+            ("advance", "ABC", 7, NOW, ("only_new", bool(how)), ("gapless", False), ("drops", not ordered)),
             ("changed", "ABC", 9),
         ]
 
@@ -294,7 +297,7 @@ class TestCommitter:
     def counter(self) -> Any:
         """A counter that gives 5, 10 and so on, and notes what it is told."""
         told: Told = []
-        return SimpleNamespace(
+        counter: Any = SimpleNamespace(
             alias="stub",
             told=told,
             numbers=Numbers(alias="stub", start=5, step=5, maximum=100),
@@ -305,6 +308,8 @@ class TestCommitter:
                 5, 5, row={GAPLESS_AFTER: {"N": "5"}} if scope == "gapless" else None
             ),
         )
+        counter.require_gaps = partial(StoredCounter.require_gaps, counter)
+        return counter
 
     @pytest.mark.parametrize("on", [True, False])
     @pytest.mark.parametrize(("life", "noted"), [("this life", True), ("another", False)])
