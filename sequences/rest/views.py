@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from ..exceptions import SequenceError
 from ..registry import strategies
 from ..services import reserve_values
+from ..services.arguments import check_scope
 from ..services.texts import format_value
 from ..storage import personal_token
 from .fields import DayField, NumberField, TextField
@@ -57,8 +58,8 @@ class NextValuesView(APIView):
         asked.is_valid(raise_exception=True)
         wanted, token = asked.validated_data, self.token(request)
         place = {"scope": wanted["scope"], "date": wanted["date"]}
-        naming = strategies[name].naming
-        if wanted["date"] is None and (naming.period.kind != "never" or naming.format.uses_dates):
+        check_scope(wanted["scope"])
+        if wanted["date"] is None and strategies.of(name, wanted["scope"]).naming.uses_dates:
             # today would be another day for a repeat, and the texts would be others
             raise ValidationError({"date": "The numbers of this sequence depend on it: send the date of the document."})
         try:

@@ -78,7 +78,12 @@ class PutCall:
         }
         if failed:
             before, began = self.pendings, self.deadline.began
-            self.begin()
+            try:
+                self.begin()
+            except SequenceError:
+                if len(failed) == len(before):
+                    raise
+                return False  # what is stored keeps its answer, and the others their errors
             self.deadline.began = began
             self.pendings = [new if old in failed else old for old, new in zip(before, self.pendings, strict=True)]
         return bool(failed)

@@ -12,6 +12,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
+from rest_framework.permissions import AllowAny
+from rest_framework.test import APIRequestFactory, force_authenticate
 
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
@@ -55,6 +58,7 @@ from sequences.exceptions import (
 from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
+from sequences.rest.views import NextValuesView
 from sequences.rows import line_rows
 from sequences.series import Line
 from sequences.strategies import lines as scope_lines
@@ -362,6 +366,18 @@ class TestCreate:
         assert put("invoices", scope, date=date(2024, 5, 6)) == f"{scope}/2024-05/2"
 
 
+def test_values_by_a_line_with_dates(scope: str) -> None:
+    """Who asks for values by REST names the date if the line of the scope writes it: a repeat has the same texts."""
+
+    def ask(scope: str) -> Any:
+        request = APIRequestFactory().post("/", {"scope": scope}, format="json")
+        force_authenticate(request, AnonymousUser())
+        return NextValuesView.as_view(permission_classes=(AllowAny,))(request, name="atomic")
+
+    series.create("atomic", scope, Line(format=f"{scope}-{{year}}-{{value}}"), **WHO)
+    assert [ask(one).status_code for one in (scope, f"{scope}b")] == [400, 200]
+
+
 class TestRefused:
     @pytest.mark.parametrize(
         ("line", "said"),
@@ -625,6 +641,16 @@ class TestLinesInRow:
         assert [one.value for one in made] == [1, 2, 3, 10, 11]
         each = put_next_each(sequence, [{"n": n} for n in range(2)], scope=scope)
         assert [one.value for one in each if not isinstance(one, Exception)] == [12, 13]
+
+    @pytest.mark.parametrize("sequence", EVERY)
+    def test_a_next_line_that_has_ended(self, sequence: str, scope: str) -> None:
+        """Of several items those that are stored have their numbers, though the others find no line any more."""
+        ended = Line(format=f"{scope}/{{value}}", start=10, valid_to=TODAY - timedelta(days=1))
+        in_row(sequence, scope, Line(format=f"{scope}-{{value}}", maximum=2), ended)
+        each = put_next_each(sequence, [{"n": n} for n in range(3)], scope=scope)
+        assert [getattr(one, "value", type(one)) for one in each] == [1, 2, SequenceExhausted]
+        with pytest.raises(SequenceExhausted):
+            put(sequence, scope)
 
     def test_many_together(self, scope: str) -> None:
         """Items that are together all get the numbers of the next line, if they no longer fit."""
