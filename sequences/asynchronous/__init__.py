@@ -3,7 +3,8 @@
 It takes the same arguments, and has the same guarantee, cost and errors; what is put has the cost of a group.
 
 Event loops must not wait, so threads make the calls for them: see `gatherings`. In a sequence with SERIES each call is
-made by a thread of its own, as the rules of a scope may have to be read first.
+made by a thread of its own, as the rules of a scope may have to be read first; so is one for values with a token, which
+looks for its marker.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..exceptions import SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..services import get_last_value, get_next_values
-from ..services.arguments import check_count, check_token, placed, reserving
+from ..services.arguments import check_count, placed, reserving
 from ..services.items import find, get_item, pages
 from ..services.puts import PutCall, put, store
 from ..types import Allocation, Scope, StoredItem
@@ -53,20 +54,16 @@ async def aget_next_values(
     date: datetime.date | None = None,
 ) -> range | list[int]:
     """Await `get_next_values`. The values of a cancelled call may stay unused."""
-    if strategies.has_lines(sequence):
+    if idempotency_token is not None or strategies.lines(sequence):
         take = partial(get_next_values, idempotency_token=idempotency_token, date=date)
         return await in_thread(sequence, scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
     check_count(count)
-    check_token(idempotency_token, sequence)
     strategy, counted, day = placed(sequence, scope, date)
-    if strategy.naming.limits and idempotency_token is None:
+    if strategy.naming.limits:
         strategy.naming.limits.require(day)
     with metrics.call("take", sequence) if metrics.on else NOTHING:
-        if idempotency_token is None:
-            call = _Reserve(strategy, counted, count, began)
-        else:
-            call = _ReserveOnce(strategy, counted, count, began, idempotency_token, day)
+        call = _Reserve(strategy, counted, count, began)
         await gatherings.serve(call)
         return values_of(call.pending)
 
@@ -75,7 +72,7 @@ async def aget_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
     """Await `get_last_value`. Callers that await at the same time share one read."""
-    if strategies.has_lines(sequence):
+    if strategies.lines(sequence):
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
         return await in_thread(sequence, scope, look)
     began = time.monotonic()
@@ -180,7 +177,7 @@ async def aput_next_together(
 
 
 async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
-    if strategies.has_lines(call.sequence):
+    if strategies.lines(call.sequence):
         return await in_thread(call.sequence, call.scope, partial(put, call, answers))
     call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
@@ -215,27 +212,6 @@ class _Reserve(Call):
     def serve(cls, calls: Sequence[_Reserve]) -> None:
         deadline = latest([call.deadline for call in calls])
         reserving(calls[0].strategy).reserve_all(calls[0].scope, [call.pending for call in calls], deadline)
-
-
-class _ReserveOnce(_Reserve):
-    """A call with an idempotency token, which looks for its marker and stores one: it goes alone."""
-
-    most_together = 0
-
-    def __init__(
-        self, strategy: Strategy, scope: Scope, count: int, began: float, token: str, day: datetime.date | None
-    ) -> None:
-        super().__init__(strategy, scope, count, began)
-        self.token, self.day = token, day
-
-    @classmethod
-    def serve(cls, calls: Sequence[Any]) -> None:
-        (call,) = calls
-        count = call.pending.request.count
-        values, call.replayed = reserving(call.strategy).reserve_once(
-            call.scope, count, call.token, call.day, call.deadline
-        )
-        call.pending.settle(values)
 
 
 class _LastValue(Call):

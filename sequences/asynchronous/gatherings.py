@@ -58,7 +58,6 @@ class Call(ABC):
 
     actions = 1
     size = 0
-    replayed = False
     most_together: float = inf
     """How many actions the calls of one group may have; with 0 each call goes alone."""
 
@@ -96,7 +95,7 @@ class Call(ABC):
 
     def report(self) -> None:
         """Log how it ended."""
-        report(self.strategy, self.scope, self.pendings, replayed=self.replayed)
+        report(self.strategy, self.scope, self.pendings)
 
 
 @dataclass(slots=True, eq=False)

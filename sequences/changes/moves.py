@@ -1,6 +1,6 @@
 """The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal

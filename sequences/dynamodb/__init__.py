@@ -46,7 +46,7 @@ from .values import (
     Blank,
     filled,
     fingerprint,
-    has_blanks,
+    have_blanks,
     item_size,
     marshal,
     unmarshal,

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 elapsed: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 )
-UNSENT = "Unsent"  # the code of a request that the test kit keeps back
 MAKING_SECONDS = 10.0  # after which a caller without a deadline makes one of its own
 MOST_STEP = 10.0  # by how many seconds a Date may be off: it has whole seconds, and a request may take READ_SECONDS
 # The member that each answer must have; an answer without it is damaged.
@@ -136,7 +135,7 @@ class _Client:
                 self.lives.forget()
                 raise
             except StorageRefused as error:
-                if error.code in (INVALID, UNSENT):
+                if error.code == INVALID:
                     complete(error, sequence, request)
                 raise
             except UNREADABLE as error:

@@ -165,16 +165,12 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
     return wire
 
 
-def has_blanks(wire: Mapping[str, Any]) -> bool:
+def have_blanks(values: Iterable[Mapping[str, Any]]) -> bool:
     """Whether something in these attribute values must be filled in before they are sent."""
-    return _have_blanks(wire.values())
-
-
-def _have_blanks(values: Iterable[Mapping[str, Any]]) -> bool:
     for value in values:
         if "S" in value or "N" in value:  # most are
             continue
-        if BLANK in value or _have_blanks(value.get("M", {}).values()) or _have_blanks(value.get("L", ())):
+        if BLANK in value or have_blanks(value.get("M", {}).values()) or have_blanks(value.get("L", ())):
             return True
     return False
 

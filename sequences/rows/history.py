@@ -202,7 +202,7 @@ class ScopeList:
         self, cursor: str | None, limit: int, *, prefix: str = "", period: str = ""
     ) -> tuple[list[tuple[str | None, str]], str | None]:
         """Some scopes, each with its period, and the cursor of the next page. One query."""
-        begin = beginning_of(prefix, period)
+        begin = scope_text(Dated.of(prefix, period))
         rows, following = sorted_page(self._history.schema, self._partition, cursor, limit, begin=begin)
         return [parted(scope_of_text(row["scope"])) for row in rows], following
 
@@ -212,8 +212,3 @@ class ScopeList:
 
     def _key(self, scope: Scope) -> Mapping[str, Any]:
         return {"sequence": {"S": self._partition}, "scope": {"S": scope_text(scope)}}
-
-
-def beginning_of(prefix: str, period: str) -> str:
-    """How the stored texts of the scopes begin that have this prefix and period."""
-    return f"#{period}#{prefix}" if period else prefix

@@ -20,7 +20,7 @@ from .counter_rows import counter_schema
 from .layout import Send
 from .lines import Line, Lines
 from .lru import LRU, SCOPES_CHECKED
-from .reading import read_rows, sorted_page, stored_row
+from .reading import pages, read_rows, sorted_page, stored_row
 
 _HEAD = "##"  # no scope has this text; "#" stands for the sequence without scope
 SCOPES_A_PAGE = 100
@@ -65,12 +65,8 @@ class LineRows:
 
     def every(self) -> Iterator[tuple[str | None, Lines]]:
         """All scopes with their lines. One query for SCOPES_A_PAGE of them."""
-        cursor = None
-        while True:
-            found, cursor = self.page(cursor, SCOPES_A_PAGE)
-            yield from found
-            if cursor is None:
-                return
+        for rows in pages(self.schema, self._partition, SCOPES_A_PAGE, *_FIELDS):
+            yield from ((named_scope(row["scope"]), _lines(row)) for row in rows if row["scope"] != _HEAD)
 
     def changed(
         self, scope: str | None, before: Lines, after: Lines, head: int, *, own_periods: bool

@@ -101,13 +101,8 @@ class Numbers:
 
     def firsts(self, pendings: Sequence[Pending[Any]], last_value: int) -> tuple[Sequence[int], int]:
         """The first value of each request, where each takes as many as it counts, and the last value of all."""
-        count = sum(pending.request.count for pending in pendings)
-        if count == len(pendings):
-            values: Sequence[int] = self.after(last_value, count)
-        else:
-            before = accumulate((pending.request.count for pending in pendings[:-1]), initial=0)
-            values = [last_value + self.step * (taken + 1) for taken in before]
-        return values, last_value + self.step * count
+        *before, count = accumulate((pending.request.count for pending in pendings), initial=0)
+        return [last_value + self.step * (taken + 1) for taken in before], last_value + self.step * count
 
     def up_to(self, bound: int, last_value: int) -> int:
         """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..actions import Action, check_actions
 from ..commit.requests import MOST_BYTES, Pending, PutRequest
-from ..dynamodb import BLANK, expressions, filled, has_blanks, item_size, marshal
+from ..dynamodb import BLANK, expressions, filled, have_blanks, item_size, marshal
 from ..exceptions import InvalidItem
 from ..types import Scope, parted
 from .assignments import Assigner
@@ -67,7 +67,7 @@ class Requests:
     def _look_for_blanks(self, request: PutRequest) -> None:
         """Note whether items tell their values. A template that does not fit the sequence is refused at once."""
         wires = [wire for wire, _ in request.items]
-        request.has_blanks = any(map(has_blanks, wires))
+        request.has_blanks = any(have_blanks(wire.values()) for wire in wires)
         if request.has_blanks:
             for wire in wires:
                 filled(wire, 0, self.sample)

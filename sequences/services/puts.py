@@ -15,7 +15,7 @@ from ..exceptions import GaveUp, InvalidToken, SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..types import Allocation, Scope
-from .arguments import check_scope, check_token
+from .arguments import check_token, placed
 from .reporting import report
 
 if TYPE_CHECKING:
@@ -56,11 +56,9 @@ class PutCall:
             raise InvalidToken(
                 f"There are {wanted} items and {len(tokens)} idempotency tokens; give one for each, or none."
             )
-        check_scope(self.scope)
         for token in tokens:
             check_token(token, self.sequence)
-        strategy = strategies.of(self.sequence, self.scope, self.date)
-        counted, day = strategy.naming.dated(self.scope, self.date)
+        strategy, counted, day = placed(self.sequence, self.scope, self.date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
         if self.together:
             requests = [request(self.items[0], tokens[0], (), day, self.items[1:])]

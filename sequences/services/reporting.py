@@ -55,18 +55,15 @@ def _warn_of_end(strategy: Strategy, scope: Scope, value: int) -> None:
     nearly_used_up.send_robust(type(strategy), **used, limit=limit, percent=percent)
 
 
-def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *, replayed: bool = False) -> None:
-    """Say how a call ended: a line and a signal for each allocation, and one line if a request failed for operators.
-
-    `replayed` says that values without items are a repeat.
-    """
+def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]]) -> None:
+    """Say how a call ended: a line and a signal for each allocation, and one line if a request failed for operators."""
     failure: SequenceError | None = None
     warns_from = strategy.numbers.nearly_used_up
     deadline = pendings[0].deadline if pendings else None
     seconds = deadline.spent if deadline else 0.0
     if metrics.on and pendings:
         answers = [one for pending in pendings if pending.answer is not None for one in (pending.answer, *pending.rest)]
-        metrics.answered(strategy.alias, answers, seconds, replayed=replayed)
+        metrics.answered(strategy.alias, answers, seconds)
     for pending in pendings:
         answer = pending.answer
         if isinstance(answer, Allocation):
@@ -77,7 +74,7 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]], *
                 if value_allocated.receivers or one.value >= warns_from:
                     notify(strategy, Dated.of(one.scope, one.period), [one.value], replayed=one.replayed)
         elif isinstance(answer, range | list):
-            notify(strategy, scope, answer, replayed=replayed)
+            notify(strategy, scope, answer)
         elif isinstance(answer, FOR_OPERATORS):
             failure = failure or answer
     if failure:

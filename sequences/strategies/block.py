@@ -50,15 +50,8 @@ class BlockAllocator(CounterStrategy):
     gap, and so are those that could not be given back, whose count it logs. `last_value` is the end of the last block
     reserved; it never goes back.
 
-    A process follows the guarded changes of others within `watch_seconds` and the time of one request: while it holds
-    blocks, a thread looks for new lines in the history, and drops the blocks of their scopes. If the last look that
-    succeeded is older than `watch_seconds` and the deadline, because looks fail or the process was stopped, the caller
-    looks before a value is served, and gets the error of a look that fails.
-
-    The same look compares the counters of the scopes that were used since with what was reserved, and drops the blocks
-    of one that went back; the next call then raises SequenceWentBack. One look compares 100 scopes at the most.
-
-    It holds blocks of 4,096 scopes. With more, the scope that was used least recently loses its block.
+    A process follows the guarded changes of others, and counters that went back, within `watch_seconds`: see `watch`
+    and `held_blocks`.
 
     If a block is used up within a second, the next one is twice as large, up to `max_block_size` (0 for 100 blocks).
 

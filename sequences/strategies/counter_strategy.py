@@ -13,7 +13,6 @@ from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, Res
 from ..commit.retries import Deadline
 from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
-from ..rows import operator_errors
 from ..rows.assignments import Assignment
 from ..rows.counter_rows import CounterState
 from ..rows.options import Option

@@ -10,9 +10,9 @@ from ..exceptions import InvalidSequence, OperationNotSupported
 from ..rows import operator_errors
 from ..rows.assignments import Assigner
 from ..rows.course import Course, course_of_counter
-from ..rows.history import ScopeList, beginning_of
+from ..rows.history import ScopeList
 from ..rows.stored_counter import StoredCounter
-from ..types import Counter, Dated, Scope, begins
+from ..types import Counter, Dated, Scope, begins, scope_text
 
 KEPT = "kept"
 """The option "scopes" of a sequence that keeps a list of its scopes."""
@@ -143,7 +143,7 @@ class CounterScopes(Scopes):
         if self._counter.rows.beside_items:
             return super().page(cursor, limit, prefix=prefix, period=period)
         self._check(prefix, period)
-        return self._counter.rows.page(cursor, limit, begin=beginning_of(prefix, period))
+        return self._counter.rows.page(cursor, limit, begin=scope_text(Dated.of(prefix, period)))
 
     def searches(self, name: str) -> bool:
         if self._counter.rows.beside_items:

@@ -145,7 +145,7 @@ class TestMetrics:
     @pytest.mark.parametrize(
         ("on", "answers", "said"),
         [
-            (True, [GIVEN, range(3)], [("stub", [GIVEN, range(3)], 1.5, True)]),
+            (True, [GIVEN, range(3)], [("stub", [GIVEN, range(3)], 1.5)]),
             (True, [], []),
             (False, [GIVEN], []),
         ],
@@ -156,11 +156,11 @@ class TestMetrics:
         """While metrics are on, each call with requests is told once, with its answers and its seconds."""
         told: list[tuple[Any, ...]] = []
 
-        def tell(alias: str, answers: object, seconds: float, *, replayed: bool) -> None:
-            told.append((alias, answers, seconds, replayed))
+        def tell(alias: str, answers: object, seconds: float) -> None:
+            told.append((alias, answers, seconds))
 
         monkeypatch.setattr(reporting, "metrics", SimpleNamespace(on=on, answered=tell))
-        report(stub, "ABC", answered(*answers, seconds=1.5), replayed=True)
+        report(stub, "ABC", answered(*answers, seconds=1.5))
         assert told == said
 
 
@@ -199,7 +199,7 @@ def test_a_request_without_an_answer(stub: Any, monkeypatch: pytest.MonkeyPatch)
     told = mock.Mock()
     monkeypatch.setattr(reporting, "metrics", SimpleNamespace(on=True, answered=told))
     report(stub, "ABC", [*answered(range(1, 3)), Pending(ReserveRequest(count=1))])
-    told.assert_called_once_with("stub", [range(1, 3)], 0.0, replayed=False)
+    told.assert_called_once_with("stub", [range(1, 3)], 0.0)
 
 
 CALLS: Mapping[str, Callable[[str], object]] = {
