@@ -11,7 +11,18 @@ from typing import Any
 from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK, LAST_DOCUMENT, SINCE, VERSION, KeySchema, Wire
+from ..dynamodb.expressions import (
+    BORN,
+    CHANGED,
+    CLOSING,
+    GAPLESS_AFTER,
+    GIVEN_BACK,
+    LAST_DOCUMENT,
+    SINCE,
+    VERSION,
+    KeySchema,
+    Wire,
+)
 from ..exceptions import InvalidSequence, StorageRefused
 from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
@@ -84,6 +95,12 @@ def frozen_at(
     if frozen is None and closing and closing["since"] <= now:
         return {**closing, CLOSED: True}
     return frozen
+
+
+def require_gaps(alias: str, scope: Scope, state: CounterState) -> None:
+    """Raise RulesChanged for a counter that was switched to a gapless strategy: no other one moves it."""
+    if after := (state.row or {}).get(GAPLESS_AFTER):
+        raise operator_errors.gapless(alias, scope, after=after["N"])
 
 
 class CounterRows:

@@ -13,13 +13,13 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
-from ..dynamodb.expressions import GAPLESS_AFTER, CounterRow
+from ..dynamodb.expressions import CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
 from .assignments import Assigner
 from .counter_memory import CounterMemory
-from .counter_rows import Closings, CounterRows, CounterState
+from .counter_rows import Closings, CounterRows, CounterState, require_gaps
 from .layout import Send
 from .lines import LinesChanged
 from .tallies import ALWAYS, known_from_start
@@ -83,11 +83,6 @@ class StoredCounter:
     def is_outdated(self, state: CounterState) -> bool:
         """Whether the lines of the scope have changed since this counter was made."""
         return self.version is not None and state.version > self.version
-
-    def require_gaps(self, scope: Scope, state: CounterState) -> None:
-        """Raise RulesChanged for a counter that was switched to a gapless strategy: no other one moves it."""
-        if after := (state.row or {}).get(GAPLESS_AFTER):
-            raise operator_errors.gapless(self.alias, scope, after=after["N"])
 
     def guarded(self, write: dict[str, Any]) -> dict[str, Any]:
         """A write of a counter on the condition that the lines of its scope are still those of this version."""
@@ -181,7 +176,7 @@ class StoredCounter:
         while True:
             state = self.state(scope, deadline.read)
             if not gapless:
-                self.require_gaps(scope, state)
+                require_gaps(self.alias, scope, state)
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
             stays = row.last_value == last_value and not (drops and value >= self.numbers.start)

@@ -14,7 +14,7 @@ from ..commit.retries import Deadline
 from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..rows.assignments import Assignment
-from ..rows.counter_rows import CounterState
+from ..rows.counter_rows import CounterState, require_gaps
 from ..rows.options import Option
 from ..rows.places import COUNTER_OPTIONS
 from ..rows.stored_counter import StoredCounter
@@ -23,11 +23,22 @@ from .base import Strategy
 from .scopes import CounterScopes
 
 
-def give_counter(strategy: Strategy) -> None:
-    """Give a strategy that has COUNTER_OPTIONS its counters, which are its evidence, and show its scopes."""
-    counter = StoredCounter(strategy)
-    strategy.counter, strategy.evidence = counter, counter.evidence
-    strategy.scopes = CounterScopes(strategy, counter)
+class WithCounters(Strategy):
+    """A strategy that has counters, which are its evidence and show its scopes."""
+
+    counts_by_region = True
+    options: ClassVar[Mapping[str, Option]] = {**Strategy.options, **COUNTER_OPTIONS}
+    counter: StoredCounter
+
+    def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
+        super().__init__(config, **clocks)
+        self.counter = StoredCounter(self)
+        self.evidence = self.counter.evidence
+        self.scopes = CounterScopes(self, self.counter)
+
+    def last_value(self, scope: Scope) -> int | None:
+        state = self.counter.state(scope, self.deadline().read, even_frozen=True)
+        return state.last_value if state.stored is None else self.counter.last_value(state)
 
 
 def counter_of(strategy: Strategy) -> StoredCounter:
@@ -62,7 +73,7 @@ def delete_counter(strategy: Strategy, scope: Scope) -> bool:
     return deleted
 
 
-class CounterStrategy(Strategy):
+class CounterStrategy(WithCounters):
     """A strategy that takes a value first and stores its item second.
 
     With an idempotency token the item and its marker are one transaction, so that a token never gets two items. A value
@@ -74,14 +85,10 @@ class CounterStrategy(Strategy):
     exactly_once = False
     takes_own_keys = True
     writes_together = False
-    counts_by_region = True
     joins_reservations: ClassVar[bool] = True
-    options: ClassVar[Mapping[str, Option]] = {**Strategy.options, **COUNTER_OPTIONS}
-    counter: StoredCounter
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        give_counter(self)
         joins = self.joins_reservations and self.option["group"]
         self.reservations = CommitQueues(self.committer(), joins=joins)
 
@@ -171,9 +178,6 @@ class CounterStrategy(Strategy):
         pending.value = None
         self.counter.memory.fell_behind(scope, value)
 
-    def last_value(self, scope: Scope) -> int | None:
-        return self.counter.state(scope, self.deadline().read, even_frozen=True).last_value
-
 
 def _share(taken: Pending[ReserveRequest], pendings: Sequence[Pending[PutRequest]]) -> None:
     """Give the first values that were taken to these requests, one each, and share what they cost."""
@@ -196,7 +200,7 @@ class CounterCommitter(Committer):
     def read(self, scope: Scope, deadline: Deadline) -> CounterState:
         """The counter now. Raises RulesChanged if a gapless strategy moves it, and what `state` raises."""
         state = self.counter.state(scope, deadline.send)
-        self.counter.require_gaps(scope, state)
+        require_gaps(self.counter.alias, scope, state)
         return state
 
     def taken(self, scope: Scope, write: PreparedWrite, last_value: int) -> None:

@@ -13,15 +13,12 @@ from ..rows.counter_rows import CounterState, Opening
 from ..rows.dates import DateOrder
 from ..rows.layout import Send
 from ..rows.lru import LRU
-from ..rows.places import COUNTER_OPTIONS
 from ..rows.put_requests import own_places
-from ..rows.stored_counter import StoredCounter
 from ..types import Dated, Scope, SequenceConfig
-from .base import Strategy
-from .counter_strategy import give_counter
+from .counter_strategy import WithCounters
 
 
-class TransactionalCounter(Strategy):
+class TransactionalCounter(WithCounters):
     """Move the counter, if it is still as seen, and put the item, if it does not exist, in one `TransactWriteItems`.
 
     Guarantees:
@@ -50,17 +47,12 @@ class TransactionalCounter(Strategy):
     writes_together = True
     takes_own_keys = True
     keeps_date_order = True
-    counts_by_region = True
     most_actions = 99
     requests = "1 to 2 alone, 1/n in a group of n"
     units = "2 WU + 2/n WU for the counter in a group of n (4 + 2/n with a token) + up to 1 RU"
 
-    options = {**Strategy.options, **COUNTER_OPTIONS}
-    counter: StoredCounter
-
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        give_counter(self)
         self._states: LRU[CounterState] = LRU()
         repeat = self.item_writer.answers.repeat_if_marked
         self._date_order = DateOrder(self.alias, repeat) if config.date_order == "refuse" else None
@@ -162,10 +154,6 @@ class TransactionalCounter(Strategy):
         """A row that the counter does not know has this number: the counter is behind the stored items."""
         self.counter.memory.fell_behind(scope, value)
         self._states.forget(scope)
-
-    def last_value(self, scope: Scope) -> int | None:
-        state = self.counter.state(scope, self.deadline().read, even_frozen=True)
-        return state.last_value if state.stored is None else self.counter.last_value(state)
 
     def changed(self, scope: Scope, last_value: int | None) -> None:
         super().changed(scope, last_value)

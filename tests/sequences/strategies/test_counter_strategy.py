@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,6 @@ from sequences.exceptions import (
 from sequences.registry import strategies
 from sequences.rows.counter_rows import CounterState
 from sequences.rows.numbers import Numbers
-from sequences.rows.stored_counter import StoredCounter
 from sequences.strategies import counter_strategy
 from sequences.strategies.counter_strategy import (
     CounterCommitter,
@@ -297,7 +295,7 @@ class TestCommitter:
     def counter(self) -> Any:
         """A counter that gives 5, 10 and so on, and notes what it is told."""
         told: Told = []
-        counter: Any = SimpleNamespace(
+        return SimpleNamespace(
             alias="stub",
             told=told,
             numbers=Numbers(alias="stub", start=5, step=5, maximum=100),
@@ -308,8 +306,6 @@ class TestCommitter:
                 5, 5, row={GAPLESS_AFTER: {"N": "5"}} if scope == "gapless" else None
             ),
         )
-        counter.require_gaps = partial(StoredCounter.require_gaps, counter)
-        return counter
 
     @pytest.mark.parametrize("on", [True, False])
     @pytest.mark.parametrize(("life", "noted"), [("this life", True), ("another", False)])
