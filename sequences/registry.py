@@ -27,7 +27,8 @@ from .commit.retries import DEADLINE_SECONDS
 from .exceptions import InvalidSequence, SequenceError, SequenceUnavailable
 from .formats.periods import Period
 from .rows.numbers import LARGEST, whole_number
-from .rows.options import Option, boolean, checked, is_indexes, is_name, is_names, one_of
+from .rows.options import Option, boolean, checked, is_indexes, is_name, is_names, is_region, one_of
+from .rows.soundness import RISKS
 from .types import Scope, SequenceConfig, parted
 
 if TYPE_CHECKING:
@@ -66,16 +67,21 @@ _CHECKED = {
         lambda v: isinstance(v, Mapping) and {*v} <= {"past", "future"} and all(map(_is_days, v.values())),
         "a dict of 'past' and 'future', each a whole number from 0 to 36,500 of days",
     ),
+    "HOME_REGION": Option("", is_region, "the name of a Region, as 'eu-central-1'"),
+    "ACCEPT": Option(
+        (),
+        lambda v: isinstance(v, list | tuple | set | frozenset) and all(map(RISKS.__contains__, v)),
+        f"a list of risks: {', '.join(RISKS)}",
+    ),
 }
 _OF_NUMBERS = ("STRATEGY", "START", "STEP", "MAXIMUM")
 _OF_PERIODS = ("PERIOD", "FISCAL_START", "FISCAL_NAMED_BY", "TIME_ZONE")
-_OF_REGIONS = ("CLIENT", "HOME_REGION", "ACCEPT")
-_KEYS = {*_CHECKED, *_OF_NUMBERS, *_OF_PERIODS, *_OF_REGIONS}
+_KEYS = {*_CHECKED, *_OF_NUMBERS, *_OF_PERIODS, "CLIENT"}
 
 
 def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
     """Check one entry of SEQUENCES. Raises InvalidSequence, which names the wrong key and what it must be."""
-    from .strategies.regions import accepted_risks, home_region, start_here, starts_of
+    from .strategies.regions import start_here, starts_of
 
     where = f"SEQUENCES[{alias!r}]"
     _require_entry(where, alias, entry)
@@ -84,11 +90,12 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         "options": dict(plain["options"]),
         "also_read": tuple(plain["also_read"]),
         "series": plain["series"] or "",
+        "accepted": frozenset(plain.pop("accept")),
     }
     client = _client(where, entry)
     step = whole_number(f"{where}['STEP']", entry.get("STEP", 1), 1)
-    home, starts = home_region(where, entry), starts_of(where, entry, step)
-    region = dynamodb.region(client) if home or starts else ""
+    starts = starts_of(where, entry, step)
+    region = dynamodb.region(client) if plain["home_region"] or starts else ""
     start = entry.get("START", 1) if not starts else start_here(where, starts, region, client)
     whole_number(f"{where}['START']", start, 0)
     return SequenceConfig(
@@ -100,9 +107,7 @@ def parse_config(alias: str, entry: Mapping[str, Any]) -> SequenceConfig:
         client=client,
         period=Period.of_config(where, entry),
         region=region,
-        home_region=home,
         starts=starts,
-        accepted=accepted_risks(where, entry),
         **plain,
     )
 

@@ -55,6 +55,11 @@ def is_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(is_name, value))
 
 
+def is_region(value: Any) -> bool:
+    """Whether a value may be the name of a Region."""
+    return isinstance(value, str) and value.replace("-", "").isalnum() and value.isascii()
+
+
 def is_indexes(value: Any) -> bool:
     """Whether a value has one or two key attributes, with the types "S" or "N", for each name of an index."""
     return isinstance(value, Mapping) and all(

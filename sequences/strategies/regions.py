@@ -1,4 +1,4 @@
-"""Which Regions write a sequence: the keys HOME_REGION and ACCEPT of SEQUENCES, and a START for each Region.
+"""Which Regions write a sequence: a START for each Region.
 
 With `{"START": {"eu-central-1": 1, "us-east-1": 2}, "STEP": 2}` one Region gives 1, 3, 5 and the other 2, 4, 6. No two
 Regions write the same row, so that the numbers differ although the Regions learn of each other's writes later.
@@ -9,29 +9,7 @@ from typing import Any
 
 from ..exceptions import InvalidSequence
 from ..rows.numbers import whole_number
-from ..rows.soundness import RISKS
-
-
-def home_region(where: str, entry: Mapping[str, Any]) -> str:
-    """The one Region that writes the sequence; empty if none is named. Raises InvalidSequence."""
-    home = entry.get("HOME_REGION", "")
-    if "HOME_REGION" in entry and not _is_region(home):
-        raise InvalidSequence(
-            f"{where}['HOME_REGION'] is {home!r}; it must be the name of a Region, as 'eu-central-1'."
-        )
-    if home and isinstance(entry.get("START"), Mapping):
-        raise InvalidSequence(f"{where}['START'] has Regions that write, and 'HOME_REGION' names one: leave one out.")
-    return str(home)
-
-
-def accepted_risks(where: str, entry: Mapping[str, Any]) -> frozenset[str]:
-    """The risks that the sequence accepts by name. Raises InvalidSequence."""
-    accepted = entry.get("ACCEPT", ())
-    if not isinstance(accepted, list | tuple | set | frozenset):
-        raise InvalidSequence(f"{where}['ACCEPT'] is {accepted!r}; it must be a list of risks: {', '.join(RISKS)}.")
-    if unknown := [risk for risk in accepted if risk not in RISKS]:
-        raise InvalidSequence(f"{where}['ACCEPT'] has {unknown[0]!r}; the risks are {', '.join(RISKS)}.")
-    return frozenset(accepted)
+from ..rows.options import is_region
 
 
 def starts_of(where: str, entry: Mapping[str, Any], step: int) -> dict[str, int]:
@@ -42,7 +20,9 @@ def starts_of(where: str, entry: Mapping[str, Any], step: int) -> dict[str, int]
     starts = entry.get("START")
     if not isinstance(starts, Mapping):
         return {}
-    if not starts or not all(map(_is_region, starts)):
+    if "HOME_REGION" in entry:
+        raise InvalidSequence(f"{where}['START'] has Regions that write, and 'HOME_REGION' names one: leave one out.")
+    if not starts or not all(map(is_region, starts)):
         raise InvalidSequence(f"{where}['START'] is {starts!r}; its keys must be names of Regions, as 'eu-central-1'.")
     for region, start in starts.items():
         whole_number(f"{where}['START'][{region!r}]", start, 0)
@@ -70,7 +50,3 @@ def start_here(where: str, starts: Mapping[str, int], region: str, client: str) 
             "AWS_DEFAULT_REGION or the REGION of the client."
         )
     return starts[region]
-
-
-def _is_region(name: object) -> bool:
-    return isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii()

@@ -47,7 +47,10 @@ class TestKeys:
             ({"HOME_REGION": 3}, r"\['HOME_REGION'\] is 3; it must be the name of a Region"),
             ({"HOME_REGION": ""}, r"\['HOME_REGION'\] is ''; it must be the name of a Region"),
             ({"HOME_REGION": EAST, **STRIPES}, r"\['START'\] has Regions that write, and 'HOME_REGION' names one"),
-            ({"ACCEPT": ["gaps"]}, r"\['ACCEPT'\] has 'gaps'; the risks are regions-give-the-same-number, trans"),
+            (
+                {"ACCEPT": ["gaps"]},
+                r"\['ACCEPT'\] is \['gaps'\]; it must be a list of risks: regions-give",
+            ),
             ({"ACCEPT": "regions-give-the-same-number"}, r"\['ACCEPT'\] is .* it must be a list"),
             ({"START": {}}, r"\['START'\] is {}; its keys must be names of Regions"),
             ({"START": {7: 1}}, r"\['START'\] is {7: 1}; its keys must be names of Regions"),
