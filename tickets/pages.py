@@ -106,11 +106,6 @@ def form_page(request: HttpRequest, template: str, form: ServiceForm, **content:
     return HttpResponse(page, status=400 if form.errors else 200)
 
 
-def author(request: HttpRequest) -> str:
-    """The user name of the signed-in person, for what they report and change."""
-    return request.user.get_username()
-
-
 @dataclass
 class Cost:
     """What a call took: also the reads before its write, and the wait for others."""

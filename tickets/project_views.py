@@ -11,9 +11,10 @@ from tickets import project_services, selectors, validators
 from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, actions_of, has_permission, in_sight, require_project_in_sight, seen_by
+from tickets.accounts.sign_in import author
 from tickets.forms import ServiceForm
 from tickets.lists.filters import CHANGED, TicketFilter
-from tickets.pages import FORM, asked_for, author, door, form_page, shown
+from tickets.pages import FORM, asked_for, door, form_page, shown
 from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
 from tickets.tables import ROWS_AT_ONCE
 from tickets.types import Page, ProjectKey, Status

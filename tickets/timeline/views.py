@@ -9,8 +9,9 @@ from django.utils.http import urlencode
 from tickets import selectors
 from tickets import services as ticket_services
 from tickets.access.actions import Action
+from tickets.accounts.sign_in import author
 from tickets.forms import CommentChangeForm, CommentForm, ReasonForm
-from tickets.pages import FORM, author, door, form_page, in_sight_of
+from tickets.pages import FORM, door, form_page, in_sight_of
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services
 from tickets.types import Ticket, TicketKey

@@ -10,8 +10,9 @@ from rest_framework.reverse import reverse
 from sequences.rest.idempotency import replay_headers
 from tickets.access.actions import Action
 from tickets.access.checks import history_in_sight
+from tickets.accounts.sign_in import author
 from tickets.api.bodies import CHANGE_PARSERS
-from tickets.api.requests import REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
+from tickets.api.requests import REPEATABLE, PageQuery, asked, key_of, page_of, page_response, sent
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.selectors import get_ticket
