@@ -134,11 +134,9 @@ def require_target(user: User, project: str) -> None:
         raise errors.InvalidInput({"to": str(error)}) from error
 
 
-def hiding(error: Exception, user: User) -> Exception:
+def hiding(moved: errors.TicketMoved, user: User) -> errors.TicketsError:
     """The error to show to a person: a ticket that has moved out of their sight is not found."""
-    if isinstance(error, errors.TicketMoved) and not actions_of(user, error.current.key):
-        return errors.TicketNotFound(error.key)
-    return error
+    return moved if actions_of(user, moved.current.key) else errors.TicketNotFound(moved.key)
 
 
 def out_of_sight(user: User, stored: TicketStored) -> errors.NotFound | None:
