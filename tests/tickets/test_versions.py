@@ -378,6 +378,17 @@ class TestRestoring:
         assert not {"void", "sealed_until"} & restored.json().keys()
         assert api.post(f"{ADDRESS}restore/").json() == restored.json()
 
+    def test_a_ticket_that_is_not_void_stays_as_it_is(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
+        """Who restores it by the version at which it was void, as by a double click, gets it as it is now."""
+        tag = api.delete(ADDRESS, {"version": 1})["ETag"]
+        sent = [browser.post("/ABC-1/restore/", {"version": "2", "reason": ""}) for _ in range(2)]
+        assert [(answer.status_code, answer["Location"]) for answer in sent] == [(302, "/ABC-1/")] * 2
+        for options in ({"headers": matching(tag)}, {"data": {"version": 2}}, {"headers": {"Idempotency-Key": "k"}}):
+            again = api.post(f"{ADDRESS}restore/", **options)
+            assert (again.status_code, again.json()["version"]) == (200, 3)
+            assert "Idempotent-Replayed" not in again
+        assert len(api.get(f"{ADDRESS}history/").json()["results"]) == 2
+
     def test_what_is_gone_is_a_conflict(self, api: APIClient, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """After its time a ticket is not restored, and the answer has it as it is."""
         api.delete(ADDRESS, {"version": 1})
