@@ -159,6 +159,26 @@ class TestReading:
                 assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag), kind
             assert api.get(address, headers={"If-None-Match": '"7-00000000"'}).status_code == 200, kind
 
+    def test_head_is_asked_as_get_is(self, api: APIClient, things: dict[str, str]) -> None:
+        """HEAD has the ETag of GET, and is 304 for a caller who has it."""
+        for kind, address in things.items():
+            tag = api.get(address)["ETag"]
+            read, known = api.head(address), api.head(address, headers={"If-None-Match": tag})
+            assert (read.status_code, read["ETag"], read.content) == (200, tag, b""), kind
+            assert (known.status_code, known["ETag"]) == (304, tag), kind
+
+    @pytest.mark.parametrize(
+        "condition", [{"If-Match": '"7-00000000"'}, {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}]
+    )
+    def test_conditions_of_writes_hold_for_no_read(
+        self, api: APIClient, ticket: Ticket, condition: dict[str, str]
+    ) -> None:
+        """A read overwrites nothing: it is answered, whatever version the caller has."""
+        for ask in (api.get, api.head):
+            assert ask(ADDRESS, headers=condition).status_code == 200
+            tag = ask(ADDRESS)["ETag"]
+            assert ask(ADDRESS, headers={**condition, "If-None-Match": tag}).status_code == 304
+
     def test_a_longer_list_has_another_etag(self, api: APIClient, ticket: Ticket) -> None:
         """A list that has another entry, or whose entry was changed, is sent."""
         path, tags = "/api/projects/ABC/tickets/", []
