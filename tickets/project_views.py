@@ -29,7 +29,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
 
     At most 15 reads for the page (see `list_projects`), and one for each of its up to 20 projects.
     """
-    archived, text = request.GET.get("archived") == "1", request.GET.get("text") or None
+    archived, text = request.GET.get("archived") == "1", request.GET.get("text", "").strip() or None
     cursor, limit = request.GET.get("cursor"), PROJECTS_A_PAGE
     page = selectors.list_projects(
         seen_by=seen_by(request.user), archived=archived, text=text, cursor=cursor, limit=limit

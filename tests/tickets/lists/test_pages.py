@@ -386,6 +386,17 @@ class TestProjectPage:
         assert response.status_code == 400
         assert "One of" in response.content.decode() or "Any of" in response.content.decode()
 
+    def test_each_wrong_filter_is_named(self, browser: Client, abc: Project) -> None:
+        """The page of a refusal has no fields: it says which filters are meant."""
+        page = browser.get("/ABC/?status=opened&created_from=yesterday").content.decode()
+        assert "<p>status: Any of " in page
+        assert " created from: This is not a moment. " in page
+
+    def test_a_blank_filter_asks_nothing(self, browser: Client, seven: None) -> None:
+        """A form whose fields have nothing but spaces shows all tickets."""
+        page = browser.get("/ABC/?text=%20&status=&assignee=%09")
+        assert (page.status_code, len(page.context["page"].results), page.context["filters"]) == (200, 7, [])
+
 
 def links(page: str) -> list[str]:
     """The addresses to which a page leads."""
