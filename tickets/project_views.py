@@ -50,7 +50,8 @@ def project_new(request: HttpRequest) -> HttpResponse:
             )
             require_project_in_sight(request.user, made)
             project = made.value
-            messages.success(request, f"Project {project.key} is ready for its first ticket.")
+            if not made.replayed:
+                messages.success(request, f"Project {project.key} is ready for its first ticket.")
             return redirect("tickets:project", project.key)
     return form_page(request, "tickets/project_new.html", form)
 

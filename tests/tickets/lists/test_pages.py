@@ -348,6 +348,8 @@ class TestProjectPage:
         """A filtered page that did not look at all tickets says at which one it stopped."""
         assert "Looked down to LARGE-" in browser.get("/LARGE/?reporter=ann").content.decode()
         assert "Looked down" not in browser.get("/LARGE/").content.decode()
+        oldest = browser.get("/LARGE/?reporter=ann&order=oldest").content.decode()
+        assert ("Looked up to LARGE-" in oldest, "Looked down" in oldest) == (True, False)
 
     def test_pages_lead_both_ways(self, browser: Client, projects: None) -> None:
         """The links to the next and the previous page keep the filters."""
@@ -361,6 +363,8 @@ class TestProjectPage:
         """A page on which no ticket meets the filters names the last one at which it looked."""
         page = browser.get("/LARGE/?reporter=nobody").content.decode()
         assert f"no such tickets down to LARGE-{LARGE - ROWS_AT_ONCE + 1}" in page
+        page = browser.get("/LARGE/?reporter=nobody&order=oldest").content.decode()
+        assert f"no such tickets up to LARGE-{ROWS_AT_ONCE}" in page
 
     def test_a_page_costs_two_requests(self, still: None, browser: Client, projects: None, asked: Asked) -> None:
         """The project and one query, whatever the filter and whether any ticket meets it."""
