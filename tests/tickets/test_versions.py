@@ -320,6 +320,19 @@ class TestComments:
         assert api.get(COMMENTS).json() == {"results": [made.json()], "next": None, "prev": None}
         assert api.get(ADDRESS).json()["comments"] == 1
 
+    def test_a_repeat_follows_its_ticket(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
+        """A comment that is sent again after its ticket has moved is found under the present key."""
+        sent: dict[str, Any] = {"data": {"text": "Me too."}, "headers": {"Idempotency-Key": "k"}}
+        made, typed = api.post(COMMENTS, **sent), {"text": "x", "token": "t"}
+        assert browser.post("/ABC-1/comments/", typed)["Location"] == "/ABC-1/#event-2"
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
+        moves.move_ticket(ABC_1, to="XYZ", by="ann")
+        again = api.post(COMMENTS, **sent)
+        assert (again.status_code, again["Idempotent-Replayed"]) == (201, "true")
+        assert api.get(again["Location"]).json() == made.json()
+        assert again["Location"] == "http://testserver/api/tickets/XYZ-1/comments/1/"
+        assert browser.post("/ABC-1/comments/", typed)["Location"] == "/XYZ-1/#event-2"
+
     def test_its_author_alone_changes_it(self, api: APIClient, bob: APIClient, ticket: Ticket) -> None:
         """Its author changes and withdraws a comment by its ETag or version; nobody else may."""
         tag = api.post(COMMENTS, {"text": "x"})["ETag"]

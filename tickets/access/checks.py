@@ -17,7 +17,7 @@ from tickets import exceptions as errors
 from tickets import store, validators
 from tickets.access.actions import IN_ARCHIVE, NEEDED, OF_OWN, VOID_OWN_WITHIN, Action, granted
 from tickets.access.token_scopes import EVERYTHING, TokenScope
-from tickets.timeline.types import Event, Kind
+from tickets.timeline.types import Commented, Event, Kind
 from tickets.types import Access, Page, Project, Role, Stored, Ticket, TicketKey, TicketPage, TicketStored, project_of
 
 User = AbstractUser | AnonymousUser
@@ -139,14 +139,14 @@ def hiding(moved: errors.TicketMoved, user: User) -> errors.TicketsError:
     return moved if actions_of(user, moved.current.key) else errors.TicketNotFound(moved.key)
 
 
-def out_of_sight(user: User, stored: TicketStored) -> errors.NotFound | None:
+def out_of_sight(user: User, stored: TicketStored | Commented) -> errors.NotFound | None:
     """The error to show to a person for what an earlier request stored, if it has moved out of their sight since."""
     if stored.replayed and not actions_of(user, stored.ticket.key):
         return errors.NotFound("It was done before, and the ticket has moved to a project that you may not see.")
     return None
 
 
-def require_in_sight(user: User, stored: TicketStored) -> None:
+def require_in_sight(user: User, stored: TicketStored | Commented) -> None:
     """Raise the error of `out_of_sight`."""
     if hidden := out_of_sight(user, stored):
         raise hidden
