@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.urls import Resolver404, URLResolver, get_resolver, resolve, reverse
+from django.utils.encoding import escape_uri_path
 from django.views.decorators.csrf import csrf_exempt
 
 from tickets import selectors
@@ -36,7 +37,7 @@ def other_spelling(request: HttpRequest, key: str, rest: str) -> HttpResponse:
     spelled = f"{request.path.removesuffix(key + rest)}{written(key)}{rest}"
     for path in (f"{request.path}/", *(() if written(key) in reserved_words() else (spelled, f"{spelled}/"))):
         if _is_one(path):
-            return elsewhere(request, path)
+            return elsewhere(request, escape_uri_path(path))
     raise Http404("There is nothing at this address.")
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
-from sequences.rest.problems import Remedy
+from sequences.rest.problems import INVALID, Problem, Remedy
 from tickets.api.exceptions import answer_to
 from tickets.problems import ACCOUNTS_AWAY, KNOWN, explain, listed
 
@@ -64,9 +64,17 @@ def error_page(request: HttpRequest, exception: Exception) -> HttpResponse:
         return answer_to(exception, request)
     problem = explain(exception, request.path)
     again = problem.remedy is Remedy.REPEAT
-    content = {"title": problem.title, "detail": problem.words(), "again": again, "typed": typed_in(request)}
+    content = {"title": problem.title, "detail": _detail(problem), "again": again, "typed": typed_in(request)}
     content["project"] = getattr(exception, "project", None)
     if isinstance(exception, ACCOUNTS_AWAY):
         request.user = AnonymousUser()  # the page must not ask for the account
     page = render_to_string("error.html", content, request if problem.status != 500 else None)
     return HttpResponse(page, status=problem.status, headers=problem.headers)
+
+
+def _detail(problem: Problem) -> str:
+    """What happened and what helps. What is wrong is said by field: unlike a form, the page does not show them."""
+    if problem.code != INVALID.code:
+        return problem.words()
+    named = ((wrong.path[0].replace("_", " ") if wrong.path else "", wrong.detail) for wrong in problem.wrong)
+    return " ".join(f"{name}: {detail}" if name else detail for name, detail in named)

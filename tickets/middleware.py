@@ -13,6 +13,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
+from django.utils.cache import get_conditional_response, set_response_etag
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import LazyObject
 from django_htmx.http import HttpResponseLocation
@@ -22,11 +23,14 @@ from tickets.api.authentication import token_in
 from tickets.error_pages import error_page
 from tickets.exceptions import TicketMoved
 from tickets.headers import is_page
+from tickets.pages import READ
 from tickets.problems import KNOWN
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 access_log = logging.getLogger("tickets.access_log")
+
+CONDITIONS_OF_WRITES = ("HTTP_IF_MATCH", "HTTP_IF_UNMODIFIED_SINCE")  # a read overwrites nothing
 
 
 class AccessLog:
@@ -85,11 +89,20 @@ class Compression(GZipMiddleware):
 
 
 class Unchanged(ConditionalGetMiddleware):
-    """Gives what REST reads an ETag, and answers 304, without a body, to who has it already."""
+    """Gives what REST reads an ETag, and answers 304, without a body, to who has it already.
+
+    Unlike Django's, it also does so for HEAD, whose body is still there: `HeadWithoutBody` stands outside.
+    """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Look at answers of REST alone: pages are different each time."""
-        return super().process_response(request, response) if of_rest(request, response) else response
+        if request.method not in READ or not isinstance(response, HttpResponse) or not of_rest(request, response):
+            return response
+        if self.needs_etag(response) and not response.has_header("ETag"):
+            set_response_etag(response)
+        for condition in CONDITIONS_OF_WRITES:
+            request.META.pop(condition, None)
+        return get_conditional_response(request, etag=response.get("ETag"), response=response) or response
 
 
 def of_rest(request: HttpRequest, response: HttpResponseBase) -> bool:

@@ -69,8 +69,8 @@ def in_sight_of(user: User) -> Iterator[None]:
 
 
 def asked_for(request: HttpRequest) -> dict[str, Any]:
-    """Which tickets the address of a page asks for, and in which order. Fields of a form that are empty ask nothing."""
-    given = {name: [value for value in values if value] for name, values in request.GET.lists()}
+    """Which tickets the address of a page asks for, and in which order. Fields of a form that are blank ask nothing."""
+    given = {name: [value for value in values if value.strip()] for name, values in request.GET.lists()}
     asked = {name: values if name == "status" else values[-1] for name, values in given.items() if values}
     order = next((one for one in (Order.OLDEST, CHANGED) if one == asked.get("order")), Order.NEWEST)
     return {**{name: value for name, value in asked.items() if name in validators.FILTER}, "order": order}
@@ -104,11 +104,6 @@ def form_page(request: HttpRequest, template: str, form: ServiceForm, **content:
     if form.problem:
         return HttpResponse(page, status=form.problem.status, headers=form.problem.headers)
     return HttpResponse(page, status=400 if form.errors else 200)
-
-
-def author(request: HttpRequest) -> str:
-    """The user name of the signed-in person, for what they report and change."""
-    return request.user.get_username()
 
 
 @dataclass

@@ -11,9 +11,10 @@ from tickets import project_services, selectors, validators
 from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, actions_of, has_permission, in_sight, require_project_in_sight, seen_by
+from tickets.accounts.sign_in import author
 from tickets.forms import ServiceForm
 from tickets.lists.filters import CHANGED, TicketFilter
-from tickets.pages import FORM, asked_for, author, door, form_page, shown
+from tickets.pages import FORM, asked_for, door, form_page, shown
 from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
 from tickets.tables import ROWS_AT_ONCE
 from tickets.types import Page, ProjectKey, Status
@@ -28,7 +29,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
 
     At most 15 reads for the page (see `list_projects`), and one for each of its up to 20 projects.
     """
-    archived, text = request.GET.get("archived") == "1", request.GET.get("text") or None
+    archived, text = request.GET.get("archived") == "1", request.GET.get("text", "").strip() or None
     cursor, limit = request.GET.get("cursor"), PROJECTS_A_PAGE
     page = selectors.list_projects(
         seen_by=seen_by(request.user), archived=archived, text=text, cursor=cursor, limit=limit
@@ -49,7 +50,8 @@ def project_new(request: HttpRequest) -> HttpResponse:
             )
             require_project_in_sight(request.user, made)
             project = made.value
-            messages.success(request, f"Project {project.key} is ready for its first ticket.")
+            if not made.replayed:
+                messages.success(request, f"Project {project.key} is ready for its first ticket.")
             return redirect("tickets:project", project.key)
     return form_page(request, "tickets/project_new.html", form)
 

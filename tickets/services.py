@@ -177,8 +177,8 @@ def restore_ticket(
     """Bring the content of a void ticket back. A ticket that is not void stays as it is.
 
     Raises ContentGone 30 days after it was voided, and for what an operator made void; TicketNotFound, TicketMoved,
-    IdempotencyMismatch, and StaleVersion if the ticket is not at `version`. Three reads and one write of three rows: 6
-    write units, if each has at most 1 KB; 2 more with a token.
+    IdempotencyMismatch, and StaleVersion if the void ticket is not at `version`. Three reads and one write of three
+    rows: 6 write units, if each has at most 1 KB; 2 more with a token.
     """
     text = validators.clean({"reason": reason}, validators.VOID)["reason"]
     token, now = token_of(by, idempotency_token), timezone.now()
@@ -197,7 +197,12 @@ def restore_ticket(
         )
         return Step(event=event, also=[update, store.timeline.unsealing(row, at=now)], row=after)
 
-    recorded = record(key, restore, require=store.tickets.require_here, version=version, token=token)
+    try:
+        recorded = record(key, restore, require=store.tickets.require_here, version=version, token=token)
+    except StaleVersion as stale:
+        if stale.current.void:
+            raise
+        return TicketStored(ticket=stale.current, replayed=False)
     if not recorded.number and "void" in recorded.row:
         raise ContentGone(store.tickets.ticket_from_row(recorded.row))
     if recorded.number and not recorded.replayed:

@@ -16,11 +16,12 @@ from django.utils import timezone
 from tickets import finding, moves, selectors, services
 from tickets.access import checks
 from tickets.access.actions import Action
+from tickets.accounts.sign_in import author
 from tickets.cursors import LARGEST_PAGE
 from tickets.forms import CommentForm, MoveForm, NewTicketForm, ProgressForm, ReasonForm, TicketForm
 from tickets.lists.filters import TicketFilter
 from tickets.markdown import Marked
-from tickets.pages import FORM, author, door, form_page, in_sight_of, measured, query_of, tell
+from tickets.pages import FORM, door, form_page, in_sight_of, measured, query_of, tell
 from tickets.timeline.selectors import list_events
 from tickets.timeline.types import Event
 from tickets.types import Page, ProjectKey, Status, Ticket, TicketKey

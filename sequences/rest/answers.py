@@ -16,6 +16,7 @@ from typing import Any
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import ParseError
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -74,7 +75,7 @@ class ProblemAnswers:
             "status": problem.status,
             "detail": problem.words(self.remedies),
             "code": problem.code,
-            "instance": request.path,
+            "instance": escape_uri_path(request.path),
         }
         if problem.wrong:
             body["errors"] = [{**self._place(wrong, request), "detail": wrong.detail} for wrong in problem.wrong]

@@ -294,6 +294,11 @@ class TestAnswers:
             "instance": "/cats/",
         }
 
+    def test_the_path_is_escaped(self) -> None:
+        """What a path has beyond the characters of addresses is escaped, so that it is one."""
+        request = Request(REQUESTS.get("/c%C3%A4ts/%3F%23%20%25/?x=1"))
+        assert ProblemAnswers().body(request, PROBLEMS[Http404])["instance"] == "/c%C3%A4ts/%3F%23%20%25/"
+
     def test_forms_have_the_messages_of_each_field(self) -> None:
         """A problem has the messages of each wrong field, and those about no field under Django's name for them."""
         error = ValidationError({"title": ["Too long.", "Not printable."], NON_FIELD_ERRORS: "Not both."})

@@ -29,6 +29,7 @@ SPELLINGS = {
     "/ABC": "/ABC/",
     "/abc-01?x=1": "/ABC-1/?x=1",
     "/orders": "/orders/",
+    "/invoices/R%3F2026%23-1%25": "/invoices/R%3F2026%23-1%25/",
     "/api/projects": "/api/projects/",
     "/api/tickets/abc-01/move": "/api/tickets/ABC-1/move/",
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
 from rest_framework.request import Request
@@ -187,6 +187,17 @@ def test_the_memory_is_bounded(db: None, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_a_program_is_asked_for(client: APIClient, db: None) -> None:
     """An answer without credentials names the scheme and the realm."""
     assert client.get("/api/projects/")["WWW-Authenticate"] == 'Bearer realm="tickets"'
+
+
+@pytest.mark.parametrize("address", [PROJECTS, f"{PROJECTS}ABC/", "/api/tickets/ABC-1/"])
+def test_a_format_is_refused_before_a_token(browser: Client, ticket: Ticket, address: str) -> None:
+    """Who asks for a format that there is not is told so, whoever they are, and whatever the address is about."""
+    strict = APIClient(enforce_csrf_checks=True)
+    strict.cookies = browser.cookies
+    for program in (sending("another"), strict, APIClient()):
+        for method in (program.get, program.post):
+            assert method(address, headers={"Accept": "image/png"}).status_code == 406
+            assert method(f"{address}?format=xml").status_code == 404
 
 
 def test_the_document_says_how_to_sign_in(api: APIClient, tables: str) -> None:

@@ -123,6 +123,7 @@ class TestNewProject:
         """The same form sent twice leads to the same project twice."""
         form = {"key": "ABC", "name": "Alphabet", "token": hidden(browser.get("/projects/new/"), "token")}
         assert [browser.post("/projects/new/", form)["Location"] for _ in range(2)] == ["/ABC/", "/ABC/"]
+        assert text_of(browser.get("/ABC/")).count("Project ABC is ready for its first ticket.") == 1
 
 
 class TestNewTicket:

@@ -118,6 +118,11 @@ def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, mon
     assert "The next page looks further." in text_of(page)
 
 
+def test_a_blank_text_asks_nothing(browser: Client, abc: Project) -> None:
+    """A form with nothing but spaces shows all projects."""
+    assert shown(browser.get("/?text=%20")) == shown(browser.get("/")) != []
+
+
 def test_a_wrong_text_is_a_page(browser: Client, tables: str) -> None:
     """A text that cannot be searched is refused in words."""
     assert browser.get("/", {"text": "x" * 201}).status_code == 400

@@ -1,6 +1,7 @@
 """The document of the API: it can be checked, and its examples are right."""
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -8,17 +9,22 @@ from unittest import mock
 
 import jsonschema_rs
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
+from rest_framework.test import APIClient
 
 import tickets.sales.api.serializers  # noqa: F401 - registers the limits of money
+from tests.tickets.sales.support import LINES, issued
 from tests.tickets.support import OUTLINE, outlined
 from tickets.api.examples import OF_SHAPES
 from tickets.api.shapes import Limited, Limits
+from tickets.sales.types import Invoice
 from tickets.sales.validators import Money
 from tickets.validators import PROJECT, or_null
 
 Document = dict[str, Any]
 PROBLEM = "application/problem+json"
+MODES = ("all_or_nothing", "each")
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,12 @@ def document(schema_file: Path) -> Document:
     """The document."""
     content: Document = json.loads(schema_file.read_text())
     return content
+
+
+@pytest.fixture
+def invoice(tables: str) -> Invoice:
+    """The invoice of ORD-1001."""
+    return issued()
 
 
 def operations(document: Document) -> list[tuple[str, Document]]:
@@ -100,6 +112,33 @@ def test_every_operation_says_its_refusals(document: Document) -> None:
         for status in ("400", "401", "429", "503"):
             assert "application/problem+json" in answers[status]["content"], (name, status)
         assert all("X-Request-Id" in answer["headers"] for answer in answers.values()), name
+
+
+def test_an_address_is_said_where_it_is_sent(document: Document, api: APIClient, invoice: Invoice) -> None:
+    """The document promises `Location` for the answers that have it, and for no other."""
+    User.objects.create_user("bob")
+    tickets, member = "/api/projects/ABC/tickets/", "/api/projects/ABC/members/bob/"
+    sent: list[tuple[str, str, dict[str, Any]]] = [
+        *(("post", "/api/projects/", {"key": key, "name": key}) for key in ("ABC", "XYZ")),
+        *(("put", member, {"role": role}) for role in ("reader", "member")),
+        *(("post", f"{tickets}bulk/", {"mode": mode, "tickets": [{"title": "x"}]}) for mode in MODES),
+        ("post", tickets, {"title": "x"}),
+        ("patch", "/api/tickets/ABC-1/", {"title": "y", "version": 1}),
+        ("post", "/api/tickets/ABC-1/comments/", {"text": "x"}),
+        ("post", "/api/tickets/ABC-1/move/", {"project": "XYZ"}),
+        ("delete", "/api/tickets/ABC-2/", {"version": 1}),
+        ("post", "/api/tickets/ABC-2/restore/", {}),
+        ("post", f"/api/invoices/{invoice.key.text}/void/", {"reason": "x"}),
+        ("post", "/api/orders/", {"customer": "Ada", "lines": LINES}),
+        *(("post", f"/api/orders/1001/invoice/{rest}", {}) for rest in ("", "issue/")),
+        ("post", "/api/companies/", {"key": "NORD", "name": "Nord", "format": "{scope}-{period}-{value}", "start": 1}),
+    ]
+    for method, address, body in sent:
+        answer = getattr(api, method)(address, body)
+        path = re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{answer.resolver_match.route}")
+        promised = document["paths"][path][method]["responses"][str(answer.status_code)]["headers"]
+        assert answer.status_code in (200, 201), path
+        assert answer.has_header("Location") is ("Location" in promised), (method, path)
 
 
 def test_a_pattern_is_about_the_whole_text(document: Document) -> None:

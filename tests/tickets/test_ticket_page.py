@@ -340,10 +340,10 @@ class TestDifferences:
         ]
 
     def test_the_same_change_differs_in_nothing(self, browser: Client, ticket: Ticket) -> None:
-        """Two people who have made the same change learn that nothing differs; line ends are no difference."""
+        """Who sends what is stored already, as by a double click, learns that; line ends are no difference."""
         services.update_ticket(ABC_1, version=1, changes={"description": "a\nb"}, by="bob")
         typed = {"title": ticket.title, "description": "a\r\nb ", "status": "open", "labels": "hot"}
-        assert "somebody else has made the same change" in text_of(
+        assert "Nothing: what you typed is stored already." in text_of(
             browser.post("/ABC-1/edit/", {**typed, "version": "1"})
         )
 

@@ -159,6 +159,26 @@ class TestReading:
                 assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag), kind
             assert api.get(address, headers={"If-None-Match": '"7-00000000"'}).status_code == 200, kind
 
+    def test_head_is_asked_as_get_is(self, api: APIClient, things: dict[str, str]) -> None:
+        """HEAD has the ETag of GET, and is 304 for a caller who has it."""
+        for kind, address in things.items():
+            tag = api.get(address)["ETag"]
+            read, known = api.head(address), api.head(address, headers={"If-None-Match": tag})
+            assert (read.status_code, read["ETag"], read.content) == (200, tag, b""), kind
+            assert (known.status_code, known["ETag"]) == (304, tag), kind
+
+    @pytest.mark.parametrize(
+        "condition", [{"If-Match": '"7-00000000"'}, {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}]
+    )
+    def test_conditions_of_writes_hold_for_no_read(
+        self, api: APIClient, ticket: Ticket, condition: dict[str, str]
+    ) -> None:
+        """A read overwrites nothing: it is answered, whatever version the caller has."""
+        for ask in (api.get, api.head):
+            assert ask(ADDRESS, headers=condition).status_code == 200
+            tag = ask(ADDRESS)["ETag"]
+            assert ask(ADDRESS, headers={**condition, "If-None-Match": tag}).status_code == 304
+
     def test_a_longer_list_has_another_etag(self, api: APIClient, ticket: Ticket) -> None:
         """A list that has another entry, or whose entry was changed, is sent."""
         path, tags = "/api/projects/ABC/tickets/", []
@@ -300,6 +320,19 @@ class TestComments:
         assert api.get(COMMENTS).json() == {"results": [made.json()], "next": None, "prev": None}
         assert api.get(ADDRESS).json()["comments"] == 1
 
+    def test_a_repeat_follows_its_ticket(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
+        """A comment that is sent again after its ticket has moved is found under the present key."""
+        sent: dict[str, Any] = {"data": {"text": "Me too."}, "headers": {"Idempotency-Key": "k"}}
+        made, typed = api.post(COMMENTS, **sent), {"text": "x", "token": "t"}
+        assert browser.post("/ABC-1/comments/", typed)["Location"] == "/ABC-1/#event-2"
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
+        moves.move_ticket(ABC_1, to="XYZ", by="ann")
+        again = api.post(COMMENTS, **sent)
+        assert (again.status_code, again["Idempotent-Replayed"]) == (201, "true")
+        assert api.get(again["Location"]).json() == made.json()
+        assert again["Location"] == "http://testserver/api/tickets/XYZ-1/comments/1/"
+        assert browser.post("/ABC-1/comments/", typed)["Location"] == "/XYZ-1/#event-2"
+
     def test_its_author_alone_changes_it(self, api: APIClient, bob: APIClient, ticket: Ticket) -> None:
         """Its author changes and withdraws a comment by its ETag or version; nobody else may."""
         tag = api.post(COMMENTS, {"text": "x"})["ETag"]
@@ -377,6 +410,17 @@ class TestRestoring:
         assert (restored.status_code, restored.json()["title"]) == (200, "Printer on fire")
         assert not {"void", "sealed_until"} & restored.json().keys()
         assert api.post(f"{ADDRESS}restore/").json() == restored.json()
+
+    def test_a_ticket_that_is_not_void_stays_as_it_is(self, api: APIClient, browser: Client, ticket: Ticket) -> None:
+        """Who restores it by the version at which it was void, as by a double click, gets it as it is now."""
+        tag = api.delete(ADDRESS, {"version": 1})["ETag"]
+        sent = [browser.post("/ABC-1/restore/", {"version": "2", "reason": ""}) for _ in range(2)]
+        assert [(answer.status_code, answer["Location"]) for answer in sent] == [(302, "/ABC-1/")] * 2
+        for options in ({"headers": matching(tag)}, {"data": {"version": 2}}, {"headers": {"Idempotency-Key": "k"}}):
+            again = api.post(f"{ADDRESS}restore/", **options)
+            assert (again.status_code, again.json()["version"]) == (200, 3)
+            assert "Idempotent-Replayed" not in again
+        assert len(api.get(f"{ADDRESS}history/").json()["results"]) == 2
 
     def test_what_is_gone_is_a_conflict(self, api: APIClient, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """After its time a ticket is not restored, and the answer has it as it is."""

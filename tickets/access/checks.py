@@ -17,7 +17,7 @@ from tickets import exceptions as errors
 from tickets import store, validators
 from tickets.access.actions import IN_ARCHIVE, NEEDED, OF_OWN, VOID_OWN_WITHIN, Action, granted
 from tickets.access.token_scopes import EVERYTHING, TokenScope
-from tickets.timeline.types import Event, Kind
+from tickets.timeline.types import Commented, Event, Kind
 from tickets.types import Access, Page, Project, Role, Stored, Ticket, TicketKey, TicketPage, TicketStored, project_of
 
 User = AbstractUser | AnonymousUser
@@ -134,21 +134,19 @@ def require_target(user: User, project: str) -> None:
         raise errors.InvalidInput({"to": str(error)}) from error
 
 
-def hiding(error: Exception, user: User) -> Exception:
+def hiding(moved: errors.TicketMoved, user: User) -> errors.TicketsError:
     """The error to show to a person: a ticket that has moved out of their sight is not found."""
-    if isinstance(error, errors.TicketMoved) and not actions_of(user, error.current.key):
-        return errors.TicketNotFound(error.key)
-    return error
+    return moved if actions_of(user, moved.current.key) else errors.TicketNotFound(moved.key)
 
 
-def out_of_sight(user: User, stored: TicketStored) -> errors.NotFound | None:
+def out_of_sight(user: User, stored: TicketStored | Commented) -> errors.NotFound | None:
     """The error to show to a person for what an earlier request stored, if it has moved out of their sight since."""
     if stored.replayed and not actions_of(user, stored.ticket.key):
         return errors.NotFound("It was done before, and the ticket has moved to a project that you may not see.")
     return None
 
 
-def require_in_sight(user: User, stored: TicketStored) -> None:
+def require_in_sight(user: User, stored: TicketStored | Commented) -> None:
     """Raise the error of `out_of_sight`."""
     if hidden := out_of_sight(user, stored):
         raise hidden

@@ -8,7 +8,7 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import password_validators_help_texts
 
 from tickets.accounts.validators import TOKEN
-from tickets.forms import ServiceForm
+from tickets.forms import KeyField, ServiceForm
 
 CHOICES = (7, 30, 90, 365)
 
@@ -26,7 +26,7 @@ class TokenForm(ServiceForm):
     read_only = forms.BooleanField(
         label="May", required=False, widget=forms.Select(choices=[("", "Read and change"), ("yes", "Only read")])
     )
-    project = forms.CharField(required=False)
+    project = KeyField(required=False, widget=forms.TextInput({"autocapitalize": "characters"}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -132,6 +132,11 @@ def signed_in(request: Any) -> User:
     return request.user
 
 
+def author(request: Any) -> str:
+    """The user name of who sent it, for what they report and change."""
+    return str(request.user.get_username())
+
+
 @receiver(user_login_failed)
 def log_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     """A line for a sign-in with a wrong name or password: a page, REST, or the administration."""

@@ -40,7 +40,7 @@ ANSWERS = ProblemAnswers(
     places={
         "idempotency_token": {"header": IDEMPOTENCY_KEY},
         "to": {"pointer": "/project"},
-        "If-Match": {"header": "If-Match"},
+        "user": {},  # it is in the address, which has no names
     },
     remedies={
         Remedy.REPEAT: "Send the request again in a moment. If it has an Idempotency-Key, it is carried out once.",

@@ -13,6 +13,7 @@ from tickets import project_services, selectors
 from tickets.access import members
 from tickets.access.actions import Action
 from tickets.access.checks import ADD_PROJECT, require_project_in_sight, seen_by
+from tickets.accounts.sign_in import author
 from tickets.api.bodies import CHANGE_PARSERS
 from tickets.api.requests import (
     REPEATABLE,
@@ -20,7 +21,6 @@ from tickets.api.requests import (
     NoQuery,
     PageQuery,
     asked,
-    author,
     key_of,
     page_of,
     page_response,

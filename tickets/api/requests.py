@@ -120,11 +120,6 @@ def key_of(request: Request) -> str | None:
     return idempotency_key(request)
 
 
-def author(request: Request) -> str:
-    """The user name of the caller, for what they report and change."""
-    return request.user.get_username()
-
-
 def asked(request: Request, query: type[Query] = PageQuery) -> dict[str, Any]:
     """The parameters of a request's address, checked."""
     return query.checked(request.query_params)

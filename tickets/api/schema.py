@@ -77,6 +77,8 @@ HEADERS: dict[str, Json] = {
     "ETag": {"schema": TEXT, "description": "The version of what the answer shows, for If-Match and If-None-Match."},
     "Link": {"schema": TEXT, "description": "The addresses of the pages beside this one, by RFC 8288."},
 }
+PLACED = {"invoices_void_create", "tickets_move_create"}  # make nothing new, and say in `Location` what they changed
+UNPLACED = {"projects_members_update", "projects_tickets_bulk_create"}  # make it at the same address, or many at once
 
 
 class Document(AutoSchema):
@@ -209,7 +211,8 @@ def _headers(operation: Json, status: int, answer: Json) -> Iterator[str]:
         yield "WWW-Authenticate"
     if operation.get("security"):
         yield from ("RateLimit", "RateLimit-Policy")
-    if status in (201, 308):
+    name = operation["operationId"]
+    if status == 308 or (status == 201 and name not in UNPLACED) or (status == 200 and name in PLACED):
         yield "Location"
     if status in (200, 304, 308) and {"If-Match", "If-None-Match"} & _sent(operation):
         yield "ETag"

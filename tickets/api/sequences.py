@@ -11,7 +11,8 @@ from rest_framework.views import APIView
 
 from sequences.registry import strategies
 from sequences.rest.views import NextValuesView, ValuesSerializer, require_sequence
-from tickets.api.requests import REPEATABLE, NoQuery, Query, asked, author, key_of, page_of, page_response
+from tickets.accounts.sign_in import author
+from tickets.api.requests import REPEATABLE, NoQuery, Query, asked, key_of, page_of, page_response
 from tickets.api.serializers import SequenceSerializer, TakeValues
 from tickets.exceptions import NotAllowed
 from tickets.repeats import token_of

@@ -18,6 +18,7 @@ from sequences.rest.idempotency import replay_headers
 from tickets import bulk, moves, selectors, services, validators
 from tickets.access import checks
 from tickets.access.actions import Action
+from tickets.accounts.sign_in import author
 from tickets.api import serializers as shapes
 from tickets.api.bodies import CHANGE_PARSERS
 from tickets.api.exceptions import as_problem
@@ -27,7 +28,6 @@ from tickets.api.requests import (
     TicketPageQuery,
     TicketsQuery,
     asked,
-    author,
     key_of,
     page_of,
     page_response,

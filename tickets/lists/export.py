@@ -88,6 +88,6 @@ def _cells(ticket: Ticket) -> Iterator[str]:
         str(ticket.version),
         ticket.description,
         *((void.by, void.at.isoformat(), void.reason) if void else ("", "", "")),
-        str(moved.to) if moved else "",
+        str(moved.to) if moved and moved.to else "",
     )
     return map(harmless, cells)

@@ -27,7 +27,7 @@ class SalesFilter:
     def of(cls, asked: Mapping[str, Any], states: Mapping[str, str]) -> Self:
         """The filter that was asked for, with one of these states. Raises InvalidInput."""
         fields = {"state": validators.OneOf(tuple(states)), "text": validators.FILTER["text"]}
-        return cls(**validators.clean({name: asked[name] for name in fields if asked.get(name)}, fields))
+        return cls(**validators.clean({name: asked[name] for name in fields if asked.get(name, "").strip()}, fields))
 
     def wants(self, found: Order | Invoice) -> bool:
         """Whether the list shows this order or invoice."""

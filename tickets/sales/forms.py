@@ -36,7 +36,9 @@ class LineInputs(forms.Widget):
         typed = list(value or ())
         shown = min(max(len(typed) + EMPTY_ROWS, FEWEST_ROWS), validators.MOST_LINES)
         rows = typed + [{}] * (shown - len(typed))
-        return render_to_string("tickets/sales/line_inputs.html", {"name": name, "rows": rows})
+        described_by = (attrs or {}).get("aria-describedby")
+        content = {"name": name, "rows": rows, "described_by": described_by}
+        return render_to_string("tickets/sales/line_inputs.html", content)
 
     def id_for_label(self, id_: str) -> str:
         """The first input of the first row."""

@@ -10,9 +10,10 @@ from django.urls import reverse
 
 from sequences.exceptions import SequenceError
 from tickets.access.checks import has_permission
+from tickets.accounts.sign_in import author
 from tickets.addresses import with_query
 from tickets.markdown import Marked
-from tickets.pages import FORM, author, door, form_page, measured, tell
+from tickets.pages import FORM, door, form_page, measured, tell
 from tickets.sales import companies, permissions, selectors, services
 from tickets.sales.filters import EVERY_ONE, INVOICE_STATES, ORDER_STATES, SalesFilter
 from tickets.sales.forms import CompanyForm, InvoiceVoidForm, IssueForm, OrderForm

@@ -7,6 +7,7 @@ from django.utils import timezone
 from tickets import store, validators
 from tickets.exceptions import CommentNotFound, CommentVoided, StaleVersion
 from tickets.repeats import stored_already, token_of
+from tickets.services import replayed
 from tickets.tables import Row
 from tickets.timeline import selectors
 from tickets.timeline.recording import Step, record
@@ -19,8 +20,8 @@ WITHDRAWN = "Withdrawn by its author."
 def add_comment(key: TicketKey, *, text: str, by: str, idempotency_token: str | None = None) -> Commented:
     """Comment on a ticket that is not void, under the next number of its timeline.
 
-    The version of the ticket stays. A repeat with the same token stores nothing, and returns the comment as it is now,
-    as long as the marker of the token is kept. Raises TicketNotFound, TicketMoved, TicketVoided, and
+    The version of the ticket stays. A repeat with the same token stores nothing, and returns the comment and its ticket
+    as they are now, as long as the marker of the token is kept. Raises TicketNotFound, TicketMoved, TicketVoided, and
     IdempotencyMismatch if the token was used for something else on this ticket. Two reads and one write of two rows: 4
     write units, if each has at most 1 KB; 2 more with a token.
     """
@@ -34,12 +35,13 @@ def add_comment(key: TicketKey, *, text: str, by: str, idempotency_token: str | 
         )
 
     recorded = record(key, comment, token=token_of(by, idempotency_token))
-    ticket, number = store.tickets.ticket_from_row(recorded.row), recorded.number
     if recorded.replayed:
+        ticket = replayed(key, recorded.row).ticket
         with stored_already():
-            made = selectors.get_comment(ticket, number)
+            made = selectors.get_comment(ticket, recorded.number)
     else:
-        made = store.timeline.event_from_row({**event, "sk": number})
+        ticket = store.tickets.ticket_from_row(recorded.row)
+        made = store.timeline.event_from_row({**event, "sk": recorded.number})
     return Commented(ticket=ticket, comment=made, replayed=recorded.replayed)
 
 

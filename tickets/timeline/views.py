@@ -9,8 +9,10 @@ from django.utils.http import urlencode
 from tickets import selectors
 from tickets import services as ticket_services
 from tickets.access.actions import Action
+from tickets.access.checks import require_in_sight
+from tickets.accounts.sign_in import author
 from tickets.forms import CommentChangeForm, CommentForm, ReasonForm
-from tickets.pages import FORM, author, door, form_page, in_sight_of
+from tickets.pages import FORM, door, form_page, in_sight_of
 from tickets.timeline import selectors as timeline
 from tickets.timeline import services
 from tickets.types import Ticket, TicketKey
@@ -25,6 +27,7 @@ def ticket_comment(request: HttpRequest, key: TicketKey) -> HttpResponse:
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
             made = services.add_comment(key, **form.content, by=author(request), idempotency_token=form.one_time_token)
+            require_in_sight(request.user, made)
             return redirect(event_address(made.ticket, made.comment.number))
     return form_page(request, "tickets/timeline/comment.html", form, key=key)
 

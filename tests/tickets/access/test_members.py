@@ -183,6 +183,12 @@ class TestRest:
         assert owner.delete(address).status_code == 204
         assert owner.get(address).status_code == 404
 
+    def test_nobody_is_no_part_of_the_body(self, shared: Project, program: Program) -> None:
+        """The name is in the address: the answer to an unknown one leads to no member of the body."""
+        refused = program("owner").put("/api/projects/ABC/members/nobody/", {"role": "reader"})
+        assert refused.status_code == 400
+        assert refused.json()["errors"] == [{"detail": "Nobody has the user name nobody."}]
+
     def test_members_are_listed_by_name(self, shared: Project, program: Program) -> None:
         """The list has every member with their role, and the description of the API says that it is a list."""
         listed = program("owner").get("/api/projects/ABC/members/").json()

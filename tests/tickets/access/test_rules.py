@@ -228,6 +228,23 @@ class TestMoves:
         assert [one["status"] for one in results] == [404] * 4
         assert not [answer for answer in again if b"NEW" in answer.content or b"Secret" in answer.content]
 
+    def test_no_repeat_of_a_comment_follows_its_ticket(
+        self, shared: Project, hidden: Project, program: Program, browser_of: Browser
+    ) -> None:
+        """Who repeats a comment, by REST or by its form, is told that the ticket is out of their sight."""
+        form, headers = {"text": "x", "token": "t"}, {"Idempotency-Key": "k"}
+
+        def send() -> list[Any]:
+            posted = browser_of("owner").post("/ABC-1/comments/", form)
+            return [posted, program("owner").post("/api/tickets/ABC-1/comments/", {"text": "y"}, headers=headers)]
+
+        assert [answer.status_code for answer in send()] == [302, 201]
+        moves.move_ticket(ABC_1, to="NEW", by="staff")
+        for answer in send():
+            assert (answer.status_code, "Location" in answer) == (404, False)
+            assert "It was done before, and the ticket has moved" in answer.content.decode()
+            assert "NEW" not in answer.content.decode()
+
     def test_a_history_does_not_name_a_hidden_project(
         self, shared: Project, hidden: Project, program: Program, browser_of: Browser
     ) -> None:

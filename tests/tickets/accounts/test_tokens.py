@@ -21,6 +21,7 @@ from tickets.accounts.models import ApiToken
 from tickets.accounts.tokens import PREFIX, check_of, digest_of, may_be_token, new_token
 from tickets.api import authentication
 from tickets.exceptions import InvalidInput
+from tickets.types import Project
 
 RECORDED = OUTLINE.read_text().splitlines()
 TOKENS = "/api/auth/tokens/"
@@ -327,6 +328,11 @@ class TestPages:
         assert "must not be empty" in page.content.decode()
         assert browser.post("/tokens/new/", {"name": "x", "days": "5"}).status_code == 400
         assert ApiToken.objects.count() == 0
+
+    def test_the_key_of_its_project_may_be_small(self, browser: Client, abc: Project) -> None:
+        """The form takes the key of a project in any case, as all forms do."""
+        assert browser.post("/tokens/new/", {"name": "CI", "days": "30", "project": "abc"}).status_code == 200
+        assert ApiToken.objects.get().project == "ABC"
 
     def test_never_is_offered_where_it_is_allowed(self, ann: User, browser: Client, settings: Settings) -> None:
         """The choice "Never" is there only if the settings allow it."""

@@ -72,6 +72,13 @@ class TestContent:
         assert [moved[name] for name in COLUMNS[-4:]] == ["", "", "", "XYZ-1"]
         assert (void["status"], moved["status"]) == ("void", "moved")
 
+    def test_a_hidden_project_is_an_empty_cell(self, api: APIClient, ticket: Ticket) -> None:
+        """Where a ticket went is left out if the reader may not see the project there."""
+        project_services.create_project(key="XYZ", name="Rest", by="bob")
+        moves.move_ticket(ticket.key, to="XYZ", by="bob")
+        (moved,) = exported(api)
+        assert (moved["status"], moved["moved_to"]) == ("moved", "")
+
     @pytest.mark.parametrize("first", [*"=+-@\t\r\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
     def test_no_cell_is_a_formula(self, first: str) -> None:
         """A cell that a spreadsheet would calculate gets an apostrophe before it."""

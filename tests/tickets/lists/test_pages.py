@@ -348,6 +348,8 @@ class TestProjectPage:
         """A filtered page that did not look at all tickets says at which one it stopped."""
         assert "Looked down to LARGE-" in browser.get("/LARGE/?reporter=ann").content.decode()
         assert "Looked down" not in browser.get("/LARGE/").content.decode()
+        oldest = browser.get("/LARGE/?reporter=ann&order=oldest").content.decode()
+        assert ("Looked up to LARGE-" in oldest, "Looked down" in oldest) == (True, False)
 
     def test_pages_lead_both_ways(self, browser: Client, projects: None) -> None:
         """The links to the next and the previous page keep the filters."""
@@ -361,6 +363,8 @@ class TestProjectPage:
         """A page on which no ticket meets the filters names the last one at which it looked."""
         page = browser.get("/LARGE/?reporter=nobody").content.decode()
         assert f"no such tickets down to LARGE-{LARGE - ROWS_AT_ONCE + 1}" in page
+        page = browser.get("/LARGE/?reporter=nobody&order=oldest").content.decode()
+        assert f"no such tickets up to LARGE-{ROWS_AT_ONCE}" in page
 
     def test_a_page_costs_two_requests(self, still: None, browser: Client, projects: None, asked: Asked) -> None:
         """The project and one query, whatever the filter and whether any ticket meets it."""
@@ -385,6 +389,17 @@ class TestProjectPage:
         response = browser.get("/ABC/?status=opened")
         assert response.status_code == 400
         assert "One of" in response.content.decode() or "Any of" in response.content.decode()
+
+    def test_each_wrong_filter_is_named(self, browser: Client, abc: Project) -> None:
+        """The page of a refusal has no fields: it says which filters are meant."""
+        page = browser.get("/ABC/?status=opened&created_from=yesterday").content.decode()
+        assert "<p>status: Any of " in page
+        assert " created from: This is not a moment. " in page
+
+    def test_a_blank_filter_asks_nothing(self, browser: Client, seven: None) -> None:
+        """A form whose fields have nothing but spaces shows all tickets."""
+        page = browser.get("/ABC/?text=%20&status=&assignee=%09")
+        assert (page.status_code, len(page.context["page"].results), page.context["filters"]) == (200, 7, [])
 
 
 def links(page: str) -> list[str]:

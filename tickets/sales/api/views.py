@@ -9,7 +9,8 @@ from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from sequences.rest.idempotency import replay_headers
-from tickets.api.requests import DONE_BEFORE, REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
+from tickets.accounts.sign_in import author
+from tickets.api.requests import DONE_BEFORE, REPEATABLE, PageQuery, asked, key_of, page_of, page_response, sent
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.sales import companies, permissions, selectors, services
 from tickets.sales.api import serializers as shapes

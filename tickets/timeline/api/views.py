@@ -9,9 +9,10 @@ from rest_framework.reverse import reverse
 
 from sequences.rest.idempotency import replay_headers
 from tickets.access.actions import Action
-from tickets.access.checks import history_in_sight
+from tickets.access.checks import history_in_sight, require_in_sight
+from tickets.accounts.sign_in import author
 from tickets.api.bodies import CHANGE_PARSERS
-from tickets.api.requests import REPEATABLE, PageQuery, asked, author, key_of, page_of, page_response, sent
+from tickets.api.requests import REPEATABLE, PageQuery, asked, key_of, page_of, page_response, sent
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.selectors import get_ticket
@@ -40,6 +41,7 @@ class CommentList(ProjectView):
         """
         content, token = sent(request, shapes.NewComment), key_of(request)
         made = services.add_comment(key, **content, by=author(request), idempotency_token=token)
+        require_in_sight(request.user, made)
         location = reverse("api:comment", [made.ticket.key, made.comment.number], request=request)
         headers = {"Location": location, **replay_headers(made.replayed)}
         return comment_response(made.comment, status=201, headers=headers)
