@@ -34,6 +34,8 @@ class Places:
     markers: KeySchema
     history: KeySchema
     counters: str
+    lines: str = ""
+    """The table with the rules of scopes; empty without SERIES."""
 
     @property
     def counters_apart(self) -> bool:
@@ -48,7 +50,7 @@ class Places:
     @property
     def others(self) -> list[str]:
         """The tables of the rows that are not items."""
-        return [self.markers.table, self.history.table, self.counters]
+        return [self.markers.table, self.history.table, self.counters, *([self.lines] if self.lines else [])]
 
     @property
     def numbering(self) -> set[str]:
@@ -60,7 +62,8 @@ def places_of(config: SequenceConfig, option: Mapping[str, Any]) -> Places:
     """Where the rows are by these options. Raises InvalidSequence for options that contradict each other."""
     items = _items(config, option)
     counters = dynamodb.table_name(option.get("counter_table", config.table))
-    return Places(items, _markers(config.alias, items, option), _history(config, items, option), counters)
+    lines = dynamodb.table_name(config.series) if config.series else ""
+    return Places(items, _markers(config.alias, items, option), _history(config, items, option), counters, lines)
 
 
 def _items(config: SequenceConfig, option: Mapping[str, Any]) -> KeySchema:
@@ -145,12 +148,12 @@ class OwnRows:
     """The rows of one sequence that are not its items, which what rides with an item must leave alone.
 
     Their tables and partition keys tell them from others. `items` are the keys of the items' table. `others` are the
-    tables of counters, markers and history, which have the keys of counters unless one is the table of the items.
+    tables of counters, markers, history and lines, with the keys of counters unless one is the table of the items.
     """
 
     def __init__(self, alias: str, items: KeySchema, others: Iterable[str]) -> None:
         self._alias = alias
-        kinds = "audits|closed|counter|history|line|marker|rules|scopes|switch"
+        kinds = "audits|closed|counter|history|line|marker|rules|scopes|series|switch"
         reserved = rf"#(?:{kinds})#{alias}(?:[#@]|\Z)"
         counting = re.compile(rf"{reserved}|{alias}(?:@|\Z)")  # after an @ is the Region that counts there
         self._keys = dict.fromkeys(others, ("sequence", counting))

@@ -41,12 +41,14 @@ from sequences import (
     put_next_together,
     series,
 )
+from sequences.actions import Delete
 from sequences.changes import close, history, reopen, void
 from sequences.changes.apply import ChangeRequest
 from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,
+    InvalidItem,
     InvalidScope,
     InvalidSequence,
     InvalidText,
@@ -364,6 +366,15 @@ class TestCreate:
         assert put("invoices", scope, date=date(2024, 6, 1)) == f"{scope}/2024-06/1"
         reopen("invoices", "2024-05", **WHO)
         assert put("invoices", scope, date=date(2024, 5, 6)) == f"{scope}/2024-05/2"
+
+
+def test_no_rider_writes_lines(scope: str) -> None:
+    """What rides with an item leaves the rules of scopes alone."""
+    series.create("transactional", scope, Line(start=5000), **WHO)
+    row = {"sequence": "#series#transactional", "scope": scope}
+    with pytest.raises(InvalidItem, match=r"also\[0\], a Delete: .*#series#.* keeps for itself"):
+        put_next("transactional", {}, scope=scope, also=[Delete("series", row)])
+    assert series.lines_of("transactional", scope)
 
 
 def test_values_by_a_line_with_dates(scope: str) -> None:
