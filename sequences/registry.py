@@ -207,6 +207,11 @@ class Registry:
         lines, (scope, period) = self._lines.get(strategy.alias), parted(counted)
         return (lines and lines.strategy(scope, period=period or None)) or strategy
 
+    def has_lines(self, alias: str) -> bool:
+        """Whether scopes of a sequence may have rules of their own. Makes no strategy: no deadline has begun."""
+        entry = None if alias in self._made else configured().get(alias)
+        return bool(entry.get("SERIES")) if isinstance(entry, Mapping) else alias in self._lines
+
     def lines(self, alias: str) -> ScopeLines | None:
         """The rules of single scopes; None for a sequence without SERIES."""
         return self._lines.get(self[alias].alias)

@@ -54,7 +54,7 @@ async def aget_next_values(
     date: datetime.date | None = None,
 ) -> range | list[int]:
     """Await `get_next_values`. The values of a cancelled call may stay unused."""
-    if idempotency_token is not None or strategies.lines(sequence):
+    if idempotency_token is not None or strategies.has_lines(sequence):
         take = partial(get_next_values, idempotency_token=idempotency_token, date=date)
         return await in_thread(sequence, scope, partial(take, count, sequence, scope=scope))
     began = time.monotonic()
@@ -72,7 +72,7 @@ async def aget_last_value(
     sequence: str, *, scope: str | None = None, date: datetime.date | None = None, period: str | None = None
 ) -> int | None:
     """Await `get_last_value`. Callers that await at the same time share one read."""
-    if strategies.lines(sequence):
+    if strategies.has_lines(sequence):
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
         return await in_thread(sequence, scope, look)
     began = time.monotonic()
@@ -177,7 +177,7 @@ async def aput_next_together(
 
 
 async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
-    if strategies.lines(call.sequence):
+    if strategies.has_lines(call.sequence):
         return await in_thread(call.sequence, call.scope, partial(put, call, answers))
     call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:

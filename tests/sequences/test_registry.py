@@ -433,8 +433,12 @@ class TestRulesOfScopes:
         return lines
 
     def test_which_sequences_may_have_some(self) -> None:
-        """Those with SERIES."""
-        assert [strategies.lines(alias) is None for alias in RULED] == [False, True]
+        """Those with SERIES, whether their strategies are made already or not; nothing is made to tell that."""
+        for _ in range(2):
+            told = [strategies.has_lines(alias) for alias in ("ruled", "plain", "wrong", "unknown")]
+            assert told == [True, False, False, False]
+            assert {*strategies._made} in ({*()}, {*RULED})
+            assert [strategies.lines(alias) is None for alias in RULED] == [False, True]
 
     def test_the_strategy_of_a_scope(self, lines: mock.Mock) -> None:
         """It is the one by the rules of the scope, for its date or period, or else the one of the sequence."""
