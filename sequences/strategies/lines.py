@@ -86,10 +86,11 @@ class ScopeLines:
         place, day = self._place(lines, self.day(), counter.period)
         if place is None:
             return counter
+        last_value = counter.last_value if isinstance(counter.last_value, int) else None  # somebody may store a text
         if lines.follows(place):
-            self._note_used_up(counter.scope, lines, place, day, counter.last_value)
+            self._note_used_up(counter.scope, lines, place, day, last_value)
         numbers = self.at(counter.scope, lines, self._reached(counter.scope, lines, place, day), day).numbers
-        return replace(counter, percent_used=numbers.percent_used(counter.last_value))
+        return replace(counter, percent_used=numbers.percent_used(last_value))
 
     def _place(self, lines: Lines, day: date, period: str | None) -> tuple[int | None, date]:
         """The line for documents of a day or of a period, and a day in that; no line for a period of before them."""

@@ -107,6 +107,12 @@ class TestList:
         assert row.split()[:3] == ["orders", "A", "1001"]
         assert about == "how the scopes of a sequence stand"
 
+    def test_a_counter_that_is_no_number(self) -> None:
+        """What somebody has stored as a text is a row like the others."""
+        get_next_value("orders", scope="A")
+        support.set_counter("orders", "A", last_value="many")
+        assert [row["last_value"] for row in rows("list")] == ["many", None, None]
+
     def test_what_cannot_be_read_is_an_exit_code(self, settings: Settings) -> None:
         """A wrong sequence does not hide the others; the command ends with its reason."""
         get_next_value("orders", scope="A")
