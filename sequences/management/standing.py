@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences.changes.arguments import counted_in
-from sequences.management.arguments import Options, add_prefix, add_scope, one_scope
+from sequences.management.arguments import Options, add_period, add_prefix, add_scope, one_scope
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.ops.audit.results import AuditResult, latest_audits
 from sequences.ops.costs import cost_of_thousand
@@ -124,9 +124,7 @@ def _add_show(parser: ArgumentParser) -> None:
     scopes = parser.add_mutually_exclusive_group()
     add_scope(scopes, "every scope")
     add_prefix(scopes)
-    parser.add_argument(
-        "--period", help='the period, such as "2026"; without it, all of them, or with --scope today\'s'
-    )
+    add_period(parser, "all of them, or with --scope today's")
 
 
 def _add_register(parser: ArgumentParser) -> None:
