@@ -16,7 +16,7 @@ from django.urls import reverse
 from .. import dynamodb
 from ..capabilities import in_words
 from ..changes import history
-from ..exceptions import InvalidSequence, SequenceError
+from ..exceptions import InvalidPeriod, InvalidSequence, SequenceError
 from ..ops.costs import cost_of_thousand, cost_of_units, prices, units_alone
 from ..ops.doctor.findings import Finding, Hand
 from ..ops.doctor.scopes import EXAMINED_SCOPES, needs_a_hand
@@ -95,11 +95,15 @@ def scopes_content(request: HttpRequest, alias: str) -> dict[str, Any]:
     signer = Signer(salt=f"sequences.ops.overview.{alias}.{period}.{prefix}")
     with dynamodb.at_most(MOST_OF_ONE, seconds=MOST_SECONDS) as budget:
         try:
+            if period:
+                strategy.scopes.check_period(period)
             price, period = prices(), period or present_period(strategy, prefix)
             figures = figures_of(alias, cursor and signer.unsign(cursor), SCOPES_A_PAGE, prefix=prefix, period=period)
             needs, latest = needs_a_hand(figures), _history(alias)
         except (BadSignature, ValidationError):
             return {"trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
+        except InvalidPeriod as error:
+            return {"trouble": str(error), "status": 400}
         except SequenceError as error:
             return {"trouble": str(error)}
     return {

@@ -209,11 +209,9 @@ class _Scopes(CounterScopes):
         self._lines.known.read_many(one.scope for one in counters)
         return [self._lines.shown(one) for one in counters], following
 
-    def _check(self, prefix: str, period: str) -> None:
-        if period:
-            check_period(self.naming.period, period)
-        else:
-            super()._check(prefix, period)
+    def check_period(self, period: str) -> None:
+        """As of every sequence; the periods of lines count, too."""
+        check_period(self.naming.period, period)
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         return self._lines.shown(super().one(listed))

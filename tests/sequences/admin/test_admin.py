@@ -204,6 +204,16 @@ class TestList:
         assert "B 2001 1001" not in text.replace("AB 2001", "")
         assert "nonsense" in shown(staff.get(f"{LIST}yearly/?period=nonsense"))
 
+    @pytest.mark.parametrize("alias", ["yearly", "orders"])
+    def test_a_period_that_is_none(
+        self, staff: Client, settings: Settings, alias: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """It is the caller's mistake, and no line of the log."""
+        settings.SEQUENCES = {**SEQUENCES, "yearly": {**SEQUENCES["orders"], "PERIOD": "year"}}
+        page = staff.get(f"{LIST}{alias}/?period=nonsense")
+        assert (page.status_code, "The period is 'nonsense'; it must be" in shown(page)) == (400, True)
+        assert not [record for record in caplog.records if record.name.startswith("sequences.")]
+
     @pytest.mark.parametrize("alias", ["nothing", "<b>", "%00", "a/b"])
     def test_a_sequence_that_is_not_there(self, staff: Client, alias: str) -> None:
         """An unknown name gives 404 and says so."""
