@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -18,7 +19,7 @@ from sequences.ops.overview import SCOPES_A_PAGE, ScopeFigures, overview, scope_
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.strategies import Strategy
-from sequences.types import Counter, named_scope, parted, scope_text
+from sequences.types import named_scope, parted, scope_text
 
 QUIET = ("strategy", "approximate", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
@@ -44,11 +45,11 @@ def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
     strategy = strategies[options["alias"]]
     audit = next(iter(latest_audits(strategy)), None)
     if options["scope"] is None:
-        counters = _counters(strategy, options)
+        counters = strategy.scopes.counters(options["period"] or "", prefix=options["prefix"] or "")
     else:
         named = counted_in(strategy.alias, one_scope(options), options["period"])
-        counters = iter([[strategy.scopes.one(parted(named))]])
-    for page in counters:
+        counters = iter([strategy.scopes.one(parted(named))])
+    while page := [*islice(counters, SCOPES_A_PAGE)]:
         yield from (_row(strategy.alias, strategy, figures, audit) for figures in scope_figures(strategy, page))
 
 
@@ -68,18 +69,6 @@ def _examined(options: Options, problems: list[str]) -> Iterator[Row]:
     unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason
     problems += [f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()]
     return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
-
-
-def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
-    """The scopes of a sequence that the options ask for, page by page."""
-    cursor = None
-    while True:
-        counters, cursor = strategy.scopes.page(
-            cursor, SCOPES_A_PAGE, prefix=options["prefix"] or "", period=options["period"] or ""
-        )
-        yield counters
-        if cursor is None:
-            return
 
 
 def _row(

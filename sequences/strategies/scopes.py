@@ -79,8 +79,10 @@ class Scopes:
     def counters(self, period: str = "", *, prefix: str = "") -> Iterator[Counter]:
         """Every scope, or those of a period, or with a prefix, page by page. All are read where nothing searches.
 
-        Raises OperationNotSupported if nothing lists them.
+        Raises OperationNotSupported if nothing lists them, and InvalidPeriod.
         """
+        if period:
+            self.check_period(period)
         named = {"period": period, "prefix": "" if self.layout.in_periods and not period else prefix}
         cursor, searched = None, {name: text for name, text in named.items() if text and self.searches(name)}
         while True:

@@ -4,6 +4,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -161,6 +162,14 @@ class TestShow:
         assert (row["scope"], row["last_value"], row["hour"]) == ("A", 1, None)
         assert [row["last_value"] for row in rows("show", "orders", "--scope", "#")] == [1001]
         assert [row["last_value"] for row in rows("show", "orders", "--scope", "new")] == [None]
+
+    def test_a_prefix(self) -> None:
+        """It shows the scopes that begin so, of all periods or of one."""
+        for scope, year in (("A1", 2001), ("A2", 2002), ("B", 2001)):
+            get_next_value("yearly", scope=scope, date=date(year, 7, 1))
+        shown = [(row["scope"], row["period"]) for row in rows("show", "yearly", "--prefix", "A")]
+        assert shown == [("A1", "2001"), ("A2", "2002")]
+        assert [row["scope"] for row in rows("show", "yearly", "--prefix", "A", "--period", "2002")] == ["A2"]
 
     def test_a_period(self) -> None:
         """A period is named; with a scope the default is that of today."""
