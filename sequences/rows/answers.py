@@ -149,14 +149,16 @@ class Answers:
             return
         value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
         day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
-        self.allocate(scope, pending, value, day, replayed_by=self._formerly(marker))  # an earlier answer stays
+        form = format_of(marker, self._format)  # an earlier answer stays
+        self.allocate(scope, pending, value, day, replayed_by=form)
         self._assigner.handed_out(scope, value)
 
-    def _formerly(self, marker: Mapping[str, Any]) -> Format:
-        """The FORMAT of a marker; the present one where that one cannot be used any more."""
-        with suppress(InvalidSequence):
-            return replace(self._format, template=marker.get("format", self._format.template))
-        return self._format
+
+def format_of(marker: Mapping[str, Any], present: Format) -> Format:
+    """The FORMAT of a marker; the present one where that one cannot be used any more."""
+    with suppress(InvalidSequence):
+        return replace(present, template=marker.get("format", present.template))
+    return present
 
 
 @dataclass(slots=True)
