@@ -17,7 +17,7 @@ from .. import dynamodb
 from ..capabilities import in_words
 from ..changes import history
 from ..exceptions import InvalidPeriod, InvalidSequence, SequenceError
-from ..ops.costs import cost_of_thousand, cost_of_units, prices, units_alone
+from ..ops.costs import cost_of_thousand, prices, units_alone
 from ..ops.doctor.findings import Finding, Hand
 from ..ops.doctor.scopes import EXAMINED_SCOPES, needs_a_hand
 from ..ops.overview import (
@@ -33,7 +33,6 @@ from ..ops.overview import (
 )
 from ..rates import Rates
 from ..registry import configured, strategies
-from ..rows.answers import Spent
 from ..rows.soundness import Verdict
 from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
@@ -144,22 +143,12 @@ def _shown(figures: Figures) -> dict[str, Any]:
         "write_units_with_tokens": with_tokens and f"{with_tokens[0]:g}",
         "cost": strategy and _money(cost_of_thousand(strategy)),
         "cost_with_tokens": strategy and _money(cost_of_thousand(strategy, tokens=True)),
-        "spent": strategy and _spent(strategy.spent),
         "scopes": [shown_scope(scope) for scope in figures.scopes],
     }
 
 
 def _money(cost: Decimal | None) -> str:
     return "" if cost is None else f"{cost.normalize():f}"
-
-
-def _spent(spent: Spent) -> dict[str, Any]:
-    """What the numbers took that this process stored with their items; nothing if it stored none."""
-    if not spent.numbers:
-        return {}
-    write, read = spent.each
-    cost = round(1000 * cost_of_units(write, read), 6)
-    return {"numbers": spent.numbers, "write": f"{write:.2f}", "read": f"{read:.2f}", "cost": _money(cost)}
 
 
 def shown_scope(figures: ScopeFigures) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from .. import dynamodb
@@ -159,23 +159,3 @@ def format_of(marker: Mapping[str, Any], present: Format) -> Format:
     with suppress(InvalidSequence):
         return replace(present, template=marker.get("format", present.template))
     return present
-
-
-@dataclass(slots=True)
-class Spent:
-    """How many numbers were stored with an item, and what the engine reported for them. Threads may miss some."""
-
-    numbers: int = 0
-    write: float = 0.0
-    read: float = 0.0
-
-    def add(self, stored: Allocation) -> None:
-        """Count a number that was just stored."""
-        self.numbers += 1
-        self.write += stored.write_units
-        self.read += stored.read_units
-
-    @property
-    def each(self) -> tuple[float, float]:
-        """The write and the read units of one number, once there is any."""
-        return self.write / self.numbers, self.read / self.numbers

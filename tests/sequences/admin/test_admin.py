@@ -23,8 +23,6 @@ from sequences.exceptions import NotConfigured
 from sequences.models import Sequence
 from sequences.ops import doctor, overview
 from sequences.ops.audit.results import AuditResult
-from sequences.registry import strategies
-from sequences.rows.answers import Spent
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
 from tests.people import allow
@@ -219,20 +217,6 @@ class TestList:
         """An unknown name gives 404 and says so."""
         page = staff.get(f"{LIST}?sequence={alias}")
         assert page.status_code == 404
-
-    def test_what_numbers_really_cost(self, staff: Client) -> None:
-        """The items that this process stored tell what a thousand cost with the tokens and groups that there were."""
-        strategies["orders"].spent = Spent(numbers=1, write=5.0)
-        put_next("orders", {})
-        put_next("orders", {}, idempotency_token="one")
-        assert strategies["orders"].spent.numbers == 3
-        put_next("orders", {}, idempotency_token="one")
-        spent = strategies["orders"].spent
-        assert (spent.numbers, spent.write > 5.0) == (3, True)
-        strategies["orders"].spent = Spent(numbers=4, write=10.0, read=2.0)
-        text = shown(staff.get(LIST))
-        assert "0.00125 to 0.00325 USD for a thousand numbers, 0.001625 as used by this process." in text
-        assert "the 4 that this process stored took 2.50 write and 0.50 read units each" in text
 
     def test_a_page_says_what_it_took(self, staff: Client, settings: Settings) -> None:
         """However many sequences and scopes there are, a page sends no more requests than it says, and pages follow."""
