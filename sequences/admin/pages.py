@@ -26,7 +26,7 @@ from sequences import dynamodb
 from sequences.admin import dialogs, scope
 from sequences.admin.forms import ScopeForm
 from sequences.admin.overview import may, overview_content, scopes_content
-from sequences.capabilities import WORDS, capabilities
+from sequences.capabilities import capabilities
 from sequences.exceptions import InvalidSequence
 from sequences.ops.doctor import READS, Verdict, diagnose
 from sequences.ops.scope_report import settings_of
@@ -90,8 +90,7 @@ def _overview_page(request: HttpRequest) -> dict[str, Any] | HttpResponseBase:
             scope.require_configured(alias)
             query = urlencode({"q": q} if (q := request.GET.get("q")) else {})
             return redirect(reverse("admin:sequences_sequence_counters", args=[alias]) + f"?{query}")
-    flags = [(one, *WORDS[one.name]) for one in capabilities() if one.is_flag]
-    return {"title": "Sequences", "flags": flags, **overview_content(request)}
+    return {"title": "Sequences", **overview_content(request)}
 
 
 def _health_page(request: HttpRequest) -> dict[str, Any]:
