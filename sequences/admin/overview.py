@@ -37,8 +37,6 @@ from ..rows.soundness import Verdict
 from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
 
-LABELS = {"recover": "Recover", "thaw": "Thaw", "audit": "Audit", "scope": "Look at it"}
-
 LATEST_AUDITS = 5
 LATEST_CHANGES = 25
 REQUESTS_OF_A_LOOK = 3 * EXAMINED_SCOPES + 6
@@ -206,7 +204,7 @@ def _button(request: HttpRequest, hand: Hand) -> Mapping[str, str]:
         address = address_of(page, hand.sequence, hand.scope)
     else:
         address = address_of("change_scope", hand.sequence, hand.scope, page)
-    return {"address": address, "label": LABELS[page]}
+    return {"address": address, "label": "Look at it" if page == "scope" else page.capitalize()}
 
 
 def _chart(counts: Sequence[int | None], each: timedelta, form: str, unit: str) -> Chart | None:
