@@ -51,7 +51,7 @@ def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # ta
         (scoped, "scope", "scope", about("Scope of {alias}", scope.scope_page), SAFE),
         (f"{scoped}request/", "request", "request", about("A request of {alias}", scope.request_page), FORM),
         (f"{scoped}audit/", "audit", "audit", about("Audit of a scope of {alias}", scope.audit_page), FORM),
-        (f"{scoped}export/", "export", "trouble", about("Export of a scope of {alias}", scope.export_page), SAFE),
+        (f"{scoped}export/", "export", "scope_base", about("Export of a scope of {alias}", scope.export_page), SAFE),
         (f"{one}rules/", "rules", "rules", dialogs.rules_page, SAFE),
         *((f"{one}{kind}/", kind, "books", partial(dialogs.books_page, kind=kind), FORM) for kind in dialogs.BOOKS),
         (f"{scoped}rules/", "line", "line", about("Rules of a scope of {alias}", dialogs.line_page), FORM),
