@@ -16,8 +16,8 @@ from django.urls import reverse
 from .. import dynamodb
 from ..capabilities import in_words
 from ..changes import history
-from ..exceptions import InvalidSequence, SequenceError
-from ..ops.costs import cost_of_thousand, cost_of_units, prices, units_alone
+from ..exceptions import InvalidPeriod, InvalidSequence, SequenceError
+from ..ops.costs import cost_of_thousand, prices, units_alone
 from ..ops.doctor.findings import Finding, Hand
 from ..ops.doctor.scopes import EXAMINED_SCOPES, needs_a_hand
 from ..ops.overview import (
@@ -33,12 +33,9 @@ from ..ops.overview import (
 )
 from ..rates import Rates
 from ..registry import configured, strategies
-from ..rows.answers import Spent
 from ..rows.soundness import Verdict
 from ..services.arguments import LONGEST_SCOPE
 from ..types import Change, Scope, parted
-
-LABELS = {"recover": "Recover", "thaw": "Thaw", "audit": "Audit", "scope": "Look at it"}
 
 LATEST_AUDITS = 5
 LATEST_CHANGES = 25
@@ -95,11 +92,15 @@ def scopes_content(request: HttpRequest, alias: str) -> dict[str, Any]:
     signer = Signer(salt=f"sequences.ops.overview.{alias}.{period}.{prefix}")
     with dynamodb.at_most(MOST_OF_ONE, seconds=MOST_SECONDS) as budget:
         try:
+            if period:
+                strategy.scopes.check_period(period)
             price, period = prices(), period or present_period(strategy, prefix)
             figures = figures_of(alias, cursor and signer.unsign(cursor), SCOPES_A_PAGE, prefix=prefix, period=period)
             needs, latest = needs_a_hand(figures), _history(alias)
         except (BadSignature, ValidationError):
             return {"trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
+        except InvalidPeriod as error:
+            return {"trouble": str(error), "status": 400}
         except SequenceError as error:
             return {"trouble": str(error)}
     return {
@@ -140,22 +141,12 @@ def _shown(figures: Figures) -> dict[str, Any]:
         "write_units_with_tokens": with_tokens and f"{with_tokens[0]:g}",
         "cost": strategy and _money(cost_of_thousand(strategy)),
         "cost_with_tokens": strategy and _money(cost_of_thousand(strategy, tokens=True)),
-        "spent": strategy and _spent(strategy.spent),
         "scopes": [shown_scope(scope) for scope in figures.scopes],
     }
 
 
 def _money(cost: Decimal | None) -> str:
     return "" if cost is None else f"{cost.normalize():f}"
-
-
-def _spent(spent: Spent) -> dict[str, Any]:
-    """What the numbers took that this process stored with their items; nothing if it stored none."""
-    if not spent.numbers:
-        return {}
-    write, read = spent.each
-    cost = round(1000 * cost_of_units(write, read), 6)
-    return {"numbers": spent.numbers, "write": f"{write:.2f}", "read": f"{read:.2f}", "cost": _money(cost)}
 
 
 def shown_scope(figures: ScopeFigures) -> dict[str, Any]:
@@ -213,7 +204,7 @@ def _button(request: HttpRequest, hand: Hand) -> Mapping[str, str]:
         address = address_of(page, hand.sequence, hand.scope)
     else:
         address = address_of("change_scope", hand.sequence, hand.scope, page)
-    return {"address": address, "label": LABELS[page]}
+    return {"address": address, "label": "Look at it" if page == "scope" else page.capitalize()}
 
 
 def _chart(counts: Sequence[int | None], each: timedelta, form: str, unit: str) -> Chart | None:

@@ -1,4 +1,4 @@
-"""The arguments that several commands have: the scopes that they name, and who runs them."""
+"""The arguments that several commands have: the scopes and periods that they name, and who runs them."""
 
 import getpass
 from argparse import ArgumentParser, ArgumentTypeError
@@ -20,6 +20,12 @@ def add_scope(parser: Any, without: str, **more: Any) -> None:
 def add_prefix(parser: ArgumentParser | Any) -> None:
     """The argument for the scopes that begin with a text."""
     parser.add_argument("--prefix", type=_beginning, help="every scope whose name begins with this text")
+
+
+def add_period(parser: ArgumentParser, without: str) -> None:
+    """The argument for the period; `without` says which are meant if it is left out. Without words it is required."""
+    about = 'the period, such as "2026"' + (f"; without it, {without}" if without else "")
+    parser.add_argument("--period", required=not without, help=about)
 
 
 def _beginning(text: str) -> str:

@@ -19,7 +19,7 @@ from sequences.changes.arguments import Scopes
 from sequences.changes.moves import MARGIN, seeded
 from sequences.changes.switches import DEFAULT_TABLE, SWITCHED
 from sequences.fields import SequenceField
-from sequences.management.arguments import Options, add_prefix, add_scope, login, one_scope, scopes
+from sequences.management.arguments import Options, add_period, add_prefix, add_scope, login, one_scope, scopes
 from sequences.management.rows import FORMATS, Row, plain, write_rows
 from sequences.ops.audit.report import scope_in_words
 from sequences.registry import strategies
@@ -45,6 +45,7 @@ class Subcommand:
     all_scopes: bool = False
     many_scopes: bool = False
     one_period: bool = False
+    without_period: str = ""  # which are meant, where the scopes do not tell
     notes: Callable[[Options], Sequence[str]] = lambda options: ()
     """What is said before the change is made."""
     nothing: str = "No scope has to change."
@@ -85,19 +86,22 @@ class Subcommand:
 def _add_places(parser: ArgumentParser, change: Subcommand) -> None:
     """The sequence, the scopes and the period that a change is about."""
     parser.add_argument("alias", help="a key of the setting SEQUENCES")
-    default = "every scope that can be listed" if change.every_scope else "the sequence without scope"
+    scope, period = "the sequence without scope", "the one of today"
+    if change.every_scope:
+        scope, period = "every scope that can be listed", "all of them, or with --scope today's"
+    elif change.all_scopes:
+        period += ", or with --all-scopes or --prefix all of them"
     group = parser.add_mutually_exclusive_group()
-    add_scope(group, default, action="append" if change.many_scopes else "store")
+    add_scope(group, scope, action="append" if change.many_scopes else "store")
     if change.all_scopes:
         group.add_argument("--all-scopes", action="store_true", help="every scope that can be listed")
         add_prefix(group)
-    about = 'the period, such as "2026"' + ("" if change.one_period else "; without it, the one of today")
-    parser.add_argument("--period", required=change.one_period, help=about)
+    add_period(parser, "" if change.one_period else change.without_period or period)
 
 
 def add_history(parser: ArgumentParser) -> None:
     """The arguments of the history."""
-    _add_places(parser, Subcommand("", lambda options, scope: [], every_scope=True))
+    _add_places(parser, Subcommand("", lambda options, scope: [], every_scope=True, without_period="all of them"))
     parser.add_argument("--limit", type=int, default=100, help="how many lines to read")
     parser.add_argument("--cursor", help="where the last page ended")
     parser.add_argument("--format", choices=FORMATS, default="text")
@@ -191,9 +195,6 @@ def _moment(text: str) -> datetime:
         raise ArgumentTypeError(f"{text!r}; give a moment such as 2026-03-05T12:00:00+00:00") from None
 
 
-AT = {"type": _moment, "help": "a moment in the future, from which on it holds"}
-
-
 def _close(options: Options, scope: Scopes) -> list[Change]:
     if options["scope"] is not None:
         raise CommandError("A period is closed in every scope: leave --scope out, or `freeze` that scope.")
@@ -242,6 +243,7 @@ CHANGES: Mapping[str, Subcommand] = {
             "--items": {"action": "store_true", "help": "above what the sequence's own table holds"},
             "--column": {"help": "above a column that is a SequenceField, such as shop.Order.number"},
         },
+        without_period="the one of today, or with --items and no --scope all of them, or with --column each row's",
     ),
     "recover": Subcommand(
         "after a restore: above all that is stored or remembered",
@@ -259,7 +261,7 @@ CHANGES: Mapping[str, Subcommand] = {
     "close": Subcommand(
         "refuse every number in a period",
         _close,
-        {"--at": AT},
+        {"--at": {"type": _moment, "help": "a moment in the future, from which on it holds"}},
         every_scope=True,
         one_period=True,
         nothing="No open scope has numbers in this period. Scopes that begin later are closed, too.",

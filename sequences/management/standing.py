@@ -3,13 +3,14 @@
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from sequences.changes.arguments import counted_in
-from sequences.management.arguments import Options, add_prefix, add_scope, one_scope
+from sequences.management.arguments import Options, add_period, add_prefix, add_scope, one_scope
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.ops.audit.results import AuditResult, latest_audits
 from sequences.ops.costs import cost_of_thousand
@@ -18,7 +19,7 @@ from sequences.ops.overview import SCOPES_A_PAGE, ScopeFigures, overview, scope_
 from sequences.ops.register import register
 from sequences.registry import configured, strategies
 from sequences.strategies import Strategy
-from sequences.types import Counter, named_scope, parted, scope_text
+from sequences.types import named_scope, parted, scope_text
 
 QUIET = ("strategy", "approximate", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit")
 """What a table at a terminal leaves out, so that it is not too wide."""
@@ -44,11 +45,11 @@ def _shown(options: Options, problems: list[str]) -> Iterator[Row]:
     strategy = strategies[options["alias"]]
     audit = next(iter(latest_audits(strategy)), None)
     if options["scope"] is None:
-        counters = _counters(strategy, options)
+        counters = strategy.scopes.counters(options["period"] or "", prefix=options["prefix"] or "")
     else:
         named = counted_in(strategy.alias, one_scope(options), options["period"])
-        counters = iter([[strategy.scopes.one(parted(named))]])
-    for page in counters:
+        counters = iter([strategy.scopes.one(parted(named))])
+    while page := [*islice(counters, SCOPES_A_PAGE)]:
         yield from (_row(strategy.alias, strategy, figures, audit) for figures in scope_figures(strategy, page))
 
 
@@ -68,18 +69,6 @@ def _examined(options: Options, problems: list[str]) -> Iterator[Row]:
     unread = {one.reason: one for one in reversed(findings) if one.failure}  # the first one of each reason
     problems += [f"Not read: {one.about} of {one.subject}. {one.reason} {one.remedy}" for one in unread.values()]
     return ({name: told for name, told in asdict(one).items() if name not in INNER} for one in findings)
-
-
-def _counters(strategy: Strategy, options: Options) -> Iterator[list[Counter]]:
-    """The scopes of a sequence that the options ask for, page by page."""
-    cursor = None
-    while True:
-        counters, cursor = strategy.scopes.page(
-            cursor, SCOPES_A_PAGE, prefix=options["prefix"] or "", period=options["period"] or ""
-        )
-        yield counters
-        if cursor is None:
-            return
 
 
 def _row(
@@ -124,9 +113,7 @@ def _add_show(parser: ArgumentParser) -> None:
     scopes = parser.add_mutually_exclusive_group()
     add_scope(scopes, "every scope")
     add_prefix(scopes)
-    parser.add_argument(
-        "--period", help='the period, such as "2026"; without it, all of them, or with --scope today\'s'
-    )
+    add_period(parser, "all of them, or with --scope today's")
 
 
 def _add_register(parser: ArgumentParser) -> None:

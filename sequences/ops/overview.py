@@ -149,9 +149,9 @@ def figures_of(
 
 
 def _given(strategy: Strategy, counter: Counter) -> int:
-    """How far a counter is from its start."""
+    """How far a counter is from its start; nothing if somebody has stored no number there."""
     last_value = counter.last_value
-    return 0 if last_value is None else abs(last_value - strategy.numbers.before_start)
+    return abs(last_value - strategy.numbers.before_start) if isinstance(last_value, int) else 0
 
 
 def _most_used(strategy: Strategy, counters: Sequence[Counter], most: int | None) -> list[ScopeFigures]:

@@ -5,18 +5,21 @@ at its end.
 """
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from .. import dynamodb
 from ..dynamodb import expressions
-from ..dynamodb.expressions import MARKER_EXPIRY
+from ..dynamodb.expressions import MARKER_EXPIRY, Wire
 from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
 from ..registry import configured
 from ..rows import operator_errors
-from ..rows.layout import SIGNATURE, signed_void
-from ..rows.reading import read_rows
+from ..rows.answers import format_of
+from ..rows.layout import SIGNATURE, ItemLayout, Send, signed_void
+from ..rows.reading import MOST_IN_A_BATCH, Row, read_rows, stored_row
 from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
@@ -30,6 +33,8 @@ REQUESTS_OF_A_REQUEST = 2
 LAST_NUMBERS = 100
 NEXT_NUMBERS = 3
 LATEST_CHANGES = 200
+
+OF_OWN_KEY = "Its item has a key of its own, which the application knows."
 
 Rows = Mapping[int, Mapping[str, Any]]
 
@@ -199,43 +204,74 @@ def settings_of(strategy: Strategy) -> list[tuple[str, Any, bool]]:
 
 
 def trace(strategy: Strategy, scope: str | None, token: str) -> dict[str, Any]:
-    """What became of a request of a scope, in any period: its marker, and the item under the marker's value.
+    """What became of a request of a scope, in any period: its marker, and the items under the marker's values.
 
     `value` is None if nothing is known. `stored_at` is when the marker was stored, as far as its expiry tells.
-    `is_expired`: a repeat would be a new request by now. `item` says what is under the value now.
+    `is_expired`: a repeat would be a new request by now. `item` says what is under the values now.
     Cost: at most REQUESTS_OF_A_REQUEST reads. Raises SequenceUnavailable and StorageRefused.
     """
     send = strategy.deadline().read
-    answer = send("get_item", expressions.read_item(strategy.markers.schema.table, strategy.markers.key(scope, token)))
-    marker = dynamodb.unmarshal(answer.get("Item", {}))
+    marker = stored_row(strategy.markers.schema.table, strategy.markers.key(scope, token), send)
     value, expires = marker.get("value"), marker.get(MARKER_EXPIRY)
     if not isinstance(value, int) or not isinstance(expires, int) or marker.get("token") != token:
         return {"value": None}
-    counted, count = Dated.of(scope, marker.get("period", "")), marker.get("count", 1)
+    counted, count = Dated.of(scope, marker.get("period", "")), marker.get("count", marker.get("items", 1))
+    values = range(value, value + strategy.numbers.step * count, strategy.numbers.step)
     until = datetime.datetime.fromtimestamp(expires, datetime.UTC)
-    last = value + strategy.numbers.step * (count - 1)
     day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else None
+    form = format_of(marker, strategy.naming.format)
+    text = partial(strategy.naming.text_or_number, scope=counted, day=day, form=form)
     return {
         "value": value,
         "count": count,
         "period": marker.get("period", ""),
-        "texts": [strategy.naming.text_or_number(one, counted, day) for one in dict.fromkeys((value, last))],
+        "texts": _ends(values, text),
         "stored_at": until - datetime.timedelta(seconds=strategy.option["marker_seconds"]),
         "until": until,
         "is_expired": expires <= strategy.wall(),
-        "key": strategy.layout.key_text(counted, value),
-        "item": _item_of(strategy, counted, marker, send),
+        "key": "" if marker.get("own_keys") else strategy.layout.key_text(counted, value),
+        "item": _item_of(_items_of(strategy.layout, counted, marker, values[:MOST_IN_A_BATCH], send), text),
     }
 
 
-def _item_of(strategy: Strategy, scope: Scope, marker: Mapping[str, Any], send: Any) -> str:
-    """What is stored under a marker's value, in words."""
+def _ends(values: Sequence[int], text: Callable[[int], str]) -> list[str]:
+    """The texts of the first and the last of some values; one if they are the same."""
+    return [text(one) for one in dict.fromkeys((values[0], values[-1]))]
+
+
+def _item_of(said: Mapping[int, str], text: Callable[[int], str]) -> str:
+    """What is stored under a marker's values, in words; of several, each part begins with their texts."""
+    if len(said) < 2:
+        return next(iter(said.values()), "It took values without items.")
+    groups = groupby(said, key=said.__getitem__)
+    return " ".join(f"{' to '.join(_ends([*values], text))}: {words}" for words, values in groups)
+
+
+def _items_of(
+    layout: ItemLayout, scope: Scope, marker: Mapping[str, Any], values: Sequence[int], send: Send
+) -> Mapping[int, str]:
+    """What is stored under each of a marker's values, by one read; nothing for values without items."""
     if "count" in marker:
-        return "It took values without items."
-    layout, key = strategy.layout, strategy.layout.key(scope, marker["value"])
-    if len(key) != len(layout.key_names):
-        return "Its item has a key of its own, which the application knows."
-    row = dynamodb.unmarshal(send("get_item", expressions.read_item(layout.schema.table, key)).get("Item", {}))
+        return {}
+    own = marker.get("own_keys", ())
+    keys = {one: layout.key(scope, one) for place, one in enumerate(values) if place not in own}
+    found = _stored_under(layout, {one: key for one, key in keys.items() if len(key) == len(layout.key_names)}, send)
+    return {one: _said_of(layout, marker, found[one]) if one in found else OF_OWN_KEY for one in values}
+
+
+def _stored_under(layout: ItemLayout, keys: Mapping[int, Wire], send: Send) -> Mapping[int, Row | None]:
+    """The rows under these keys, by one read; None for one that the engine leaves out."""
+    table = layout.schema.table
+    if len(keys) == 1:
+        return {one: stored_row(table, key, send) for one, key in keys.items()}
+    rows = read_rows(table, list(keys.values()), ["void", layout.token_name], send)
+    return dict(zip(keys, rows, strict=True))
+
+
+def _said_of(layout: ItemLayout, marker: Mapping[str, Any], row: Row | None) -> str:
+    """What an item's row says; None stands for one that was not read."""
+    if row is None:
+        return "The engine did not tell its item: look again."
     if not row:
         own = ", or it has a key of its own" if layout.may_own_key else ""
         return f"Its item is not there any more{own}."

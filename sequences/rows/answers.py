@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from .. import dynamodb
@@ -149,31 +149,13 @@ class Answers:
             return
         value, scope = int(marker["value"]), Dated.of(parted(scope)[0], marker.get("period", ""))
         day = datetime.date.fromisoformat(marker["day"]) if "day" in marker else pending.request.day
-        self.allocate(scope, pending, value, day, replayed_by=self._formerly(marker))  # an earlier answer stays
+        form = format_of(marker, self._format)  # an earlier answer stays
+        self.allocate(scope, pending, value, day, replayed_by=form)
         self._assigner.handed_out(scope, value)
 
-    def _formerly(self, marker: Mapping[str, Any]) -> Format:
-        """The FORMAT of a marker; the present one where that one cannot be used any more."""
-        with suppress(InvalidSequence):
-            return replace(self._format, template=marker.get("format", self._format.template))
-        return self._format
 
-
-@dataclass(slots=True)
-class Spent:
-    """How many numbers were stored with an item, and what the engine reported for them. Threads may miss some."""
-
-    numbers: int = 0
-    write: float = 0.0
-    read: float = 0.0
-
-    def add(self, stored: Allocation) -> None:
-        """Count a number that was just stored."""
-        self.numbers += 1
-        self.write += stored.write_units
-        self.read += stored.read_units
-
-    @property
-    def each(self) -> tuple[float, float]:
-        """The write and the read units of one number, once there is any."""
-        return self.write / self.numbers, self.read / self.numbers
+def format_of(marker: Mapping[str, Any], present: Format) -> Format:
+    """The FORMAT of a marker; the present one where that one cannot be used any more."""
+    with suppress(InvalidSequence):
+        return replace(present, template=marker.get("format", present.template))
+    return present

@@ -53,10 +53,13 @@ class Naming:
         plain, period = parted(scope)
         return self.format.text(value, plain, day, period)
 
-    def text_or_number(self, value: int, scope: Scope, day: datetime.date | None = None) -> str:
-        """A value as FORMAT writes it; the number alone if that needs a day and there is none."""
+    def text_or_number(
+        self, value: int, scope: Scope, day: datetime.date | None = None, form: Format | None = None
+    ) -> str:
+        """A value as FORMAT, or another `form`, writes it; the number alone if that needs a day and there is none."""
+        plain, period = parted(scope)
         try:
-            return self.text(value, scope, day)
+            return (form or self.format).text(value, plain, day, period)
         except ValueError:
             return str(value)
 

@@ -69,8 +69,6 @@ def report(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[Any]]) -
         if isinstance(answer, Allocation):
             for one in (answer, *pending.rest):
                 _log(scope, one, pending.group_size, seconds)
-                if not one.replayed:
-                    strategy.spent.add(one)
                 if value_allocated.receivers or one.value >= warns_from:
                     notify(strategy, Dated.of(one.scope, one.period), [one.value], replayed=one.replayed)
         elif isinstance(answer, range | list):

@@ -15,7 +15,7 @@ from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import DEADLINE_SECONDS, Deadline, Timing
 from ..exceptions import InvalidSequence
-from ..rows.answers import Markers, Spent
+from ..rows.answers import Markers
 from ..rows.assignments import Assigner
 from ..rows.history import History, ScopeList, SwitchNote
 from ..rows.host_queue import HostQueue
@@ -146,7 +146,6 @@ class Strategy(Assigner):
         self.item_writer = ItemWriter(self, self.markers, _host_queue(self) if joins else None)
         self.items = CommitQueues(self.item_writer, joins=joins)
         self.scopes = Scopes(self)
-        self.spent: Spent = parent.spent if parent else Spent()
         self.percents: LRU[int] = LRU()
         """How many percent of a scope's values this process has seen used."""
 

@@ -86,10 +86,11 @@ class ScopeLines:
         place, day = self._place(lines, self.day(), counter.period)
         if place is None:
             return counter
+        last_value = counter.last_value if isinstance(counter.last_value, int) else None  # somebody may store a text
         if lines.follows(place):
-            self._note_used_up(counter.scope, lines, place, day, counter.last_value)
+            self._note_used_up(counter.scope, lines, place, day, last_value)
         numbers = self.at(counter.scope, lines, self._reached(counter.scope, lines, place, day), day).numbers
-        return replace(counter, percent_used=numbers.percent_used(counter.last_value))
+        return replace(counter, percent_used=numbers.percent_used(last_value))
 
     def _place(self, lines: Lines, day: date, period: str | None) -> tuple[int | None, date]:
         """The line for documents of a day or of a period, and a day in that; no line for a period of before them."""
@@ -208,11 +209,9 @@ class _Scopes(CounterScopes):
         self._lines.known.read_many(one.scope for one in counters)
         return [self._lines.shown(one) for one in counters], following
 
-    def _check(self, prefix: str, period: str) -> None:
-        if period:
-            check_period(self.naming.period, period)
-        else:
-            super()._check(prefix, period)
+    def check_period(self, period: str) -> None:
+        """As of every sequence; the periods of lines count, too."""
+        check_period(self.naming.period, period)
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         return self._lines.shown(super().one(listed))

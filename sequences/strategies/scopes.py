@@ -79,8 +79,10 @@ class Scopes:
     def counters(self, period: str = "", *, prefix: str = "") -> Iterator[Counter]:
         """Every scope, or those of a period, or with a prefix, page by page. All are read where nothing searches.
 
-        Raises OperationNotSupported if nothing lists them.
+        Raises OperationNotSupported if nothing lists them, and InvalidPeriod.
         """
+        if period:
+            self.check_period(period)
         named = {"period": period, "prefix": "" if self.layout.in_periods and not period else prefix}
         cursor, searched = None, {name: text for name, text in named.items() if text and self.searches(name)}
         while True:
@@ -91,9 +93,13 @@ class Scopes:
 
     def _check(self, prefix: str, period: str) -> None:
         if period:
-            self.naming.period.check(period)
+            self.check_period(period)
         elif prefix and self.layout.in_periods:
             raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
+
+    def check_period(self, period: str) -> None:
+        """Raise InvalidPeriod for what names no period of this sequence."""
+        self.naming.period.check(period)
 
     def searches(self, name: str) -> bool:
         """Whether `page` takes the argument "prefix", or "period"."""

@@ -13,7 +13,7 @@ from typing import Any
 from ... import dynamodb
 from ...commit.retries import Deadline
 from ...dynamodb.expressions import KeySchema, read_item
-from ...exceptions import AccessRefused, GaveUp, InvalidSequence, SequenceError, StorageError, TableMissing
+from ...exceptions import AccessRefused, BudgetSpent, GaveUp, InvalidSequence, SequenceError, StorageError, TableMissing
 from ...metrics.events import operation_name
 from ...registry import configured, strategies
 from ...rows.rules import Difference
@@ -26,7 +26,7 @@ from .findings import Fact, Finding, Unknown
 from .judging import TableFacts
 from .scopes import read_scopes
 
-__all__ = ["READS", "Diagnosis", "Finding", "Unknown", "Verdict", "diagnose"]
+__all__ = ["Diagnosis", "Finding", "Unknown", "Verdict", "diagnose"]
 
 READS = 5  # their median counts
 PATIENCE_SECONDS = 1.0  # for one answer
@@ -38,17 +38,15 @@ NO_KEY = {"S": {"S": "#health"}, "N": {"N": "0"}}
 class Diagnosis:
     """What was found: wrong sequences first, then the others with their scopes, each client, and each table.
 
-    `left_out` counts the tables that were not looked at, because there are too many. `away` has the clients for which
-    DynamoDB did not answer, and what they said.
+    `away` has the clients for which DynamoDB did not answer, and what they said.
     """
 
     findings: Sequence[Finding]
     tables: Sequence[TableFacts]
-    left_out: int
     away: Mapping[str, str]
 
 
-def diagnose(*, most_tables: int | None = None, most_scopes: int = 0, thorough: bool = False) -> Diagnosis:
+def diagnose(*, most_scopes: int = 0, thorough: bool = False) -> Diagnosis:
     """Look at every sequence, also at its first scopes, at most so many.
 
     Cost: three requests for each table, one for each sequence, and for each client READS reads of half a unit; scopes
@@ -57,17 +55,13 @@ def diagnose(*, most_tables: int | None = None, most_scopes: int = 0, thorough: 
     answer, the other tables of that client are not asked. Raises InvalidSequence if SEQUENCES is no dict.
     """
     made, wrong = _made()
-    places = _places(made)
     reading = _Reading(thorough=thorough)
-    tables = [reading.table(schema, uses) for schema, uses in list(places.values())[:most_tables]]
+    tables = [reading.table(schema, uses) for schema, uses in _places(made).values()]
     clients = [list(reading.client(alias, tables)) for alias in dict.fromkeys(table.client for table in tables)]
-    known = {(table.client, table.name) for table in tables}
-    seen = [one for one in made if {(one.config.client, table) for table in one.lives.tables} <= known]
-    of_sequences = [list(reading.sequence(one, tables, most_scopes)) for one in seen]
+    of_sequences = [list(reading.sequence(one, tables, most_scopes)) for one in made]
     return Diagnosis(
         findings=[*wrong, *chain(*of_sequences, *clients, *map(judging.of_table, tables))],
         tables=tables,
-        left_out=len(places) - len(tables),
         away=reading.away,
     )
 
@@ -77,14 +71,11 @@ def _made() -> tuple[list[Strategy], list[Finding]]:
     made, wrong = [], []
     for alias in configured():
         try:
-            strategy = strategies[alias]
-            schemas_of(strategy)
+            made.append(strategies[alias])
         except InvalidSequence as error:
             reason = "The sequence cannot be used."
             remedy = "Mend the setting; `manage.py check` says whether it is right."
             wrong.append(Finding(f"sequence {alias}", "settings", Verdict.UNSOUND, str(error), reason, remedy))
-        else:
-            made.append(strategy)
     return made, wrong
 
 
@@ -217,7 +208,8 @@ class _Reading:
             return Unknown(f"This engine does not know {name}.", failure=False)
         if is_away(error):
             self.away[client] = str(error)
-        return Unknown(str(error))
+        remedy = "`manage.py sequences doctor` has no such limit." if isinstance(error, BudgetSpent) else ""
+        return Unknown(str(error), remedy)
 
 
 def _caller(alias: str) -> str | Unknown:

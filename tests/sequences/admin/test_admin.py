@@ -23,8 +23,6 @@ from sequences.exceptions import NotConfigured
 from sequences.models import Sequence
 from sequences.ops import doctor, overview
 from sequences.ops.audit.results import AuditResult
-from sequences.registry import strategies
-from sequences.rows.answers import Spent
 from sequences.testing.embedded import Engine
 from tests.kept_tables import emptied_tables
 from tests.people import allow
@@ -97,10 +95,9 @@ class TestList:
             assert re.search(rf"\b{alias} {strategy}\b", shown(page))
             assert f'href="{LIST}{alias}/"' in page.content.decode()
 
-    @pytest.mark.parametrize("address", [LIST, f"{LIST}orders/"])
-    def test_every_flag_is_explained_by_its_question(self, staff: Client, address: str) -> None:
-        """What the flags mean is said in full beside them."""
-        text = shown(staff.get(address))
+    def test_every_flag_is_explained_by_its_question(self, staff: Client) -> None:
+        """What the flags mean is said in full beside them, on the page of each sequence."""
+        text = shown(staff.get(f"{LIST}orders/"))
         for capability in capabilities():
             assert not capability.is_flag or capability.label in text
             assert not capability.is_flag or capability.question.replace("`", "") in text
@@ -204,25 +201,21 @@ class TestList:
         assert "B 2001 1001" not in text.replace("AB 2001", "")
         assert "nonsense" in shown(staff.get(f"{LIST}yearly/?period=nonsense"))
 
+    @pytest.mark.parametrize("alias", ["yearly", "orders"])
+    def test_a_period_that_is_none(
+        self, staff: Client, settings: Settings, alias: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """It is the caller's mistake, and no line of the log."""
+        settings.SEQUENCES = {**SEQUENCES, "yearly": {**SEQUENCES["orders"], "PERIOD": "year"}}
+        page = staff.get(f"{LIST}{alias}/?period=nonsense")
+        assert (page.status_code, "The period is 'nonsense'; it must be" in shown(page)) == (400, True)
+        assert not [record for record in caplog.records if record.name.startswith("sequences.")]
+
     @pytest.mark.parametrize("alias", ["nothing", "<b>", "%00", "a/b"])
     def test_a_sequence_that_is_not_there(self, staff: Client, alias: str) -> None:
         """An unknown name gives 404 and says so."""
         page = staff.get(f"{LIST}?sequence={alias}")
         assert page.status_code == 404
-
-    def test_what_numbers_really_cost(self, staff: Client) -> None:
-        """The items that this process stored tell what a thousand cost with the tokens and groups that there were."""
-        strategies["orders"].spent = Spent(numbers=1, write=5.0)
-        put_next("orders", {})
-        put_next("orders", {}, idempotency_token="one")
-        assert strategies["orders"].spent.numbers == 3
-        put_next("orders", {}, idempotency_token="one")
-        spent = strategies["orders"].spent
-        assert (spent.numbers, spent.write > 5.0) == (3, True)
-        strategies["orders"].spent = Spent(numbers=4, write=10.0, read=2.0)
-        text = shown(staff.get(LIST))
-        assert "0.00125 to 0.00325 USD for a thousand numbers, 0.001625 as used by this process." in text
-        assert "the 4 that this process stored took 2.50 write and 0.50 read units each" in text
 
     def test_a_page_says_what_it_took(self, staff: Client, settings: Settings) -> None:
         """However many sequences and scopes there are, a page sends no more requests than it says, and pages follow."""
@@ -320,12 +313,14 @@ class TestHealth:
         assert re.search(r"table unsound missing Every write .* Run manage.py create_tables", shown(page))
 
     def test_many_tables(self, staff: Client, settings: Settings) -> None:
-        """A page looks at a bounded number of tables, and says how many it has left out."""
-        settings.SEQUENCES = {f"s{number}": {**SEQUENCES["orders"], "TABLE": f"t{number:02d}x"} for number in range(30)}
+        """A page sends a bounded number of requests, and says what it does not know for want of more."""
+        most = pages.MOST_REQUESTS
+        settings.SEQUENCES = {f"s{number}": {**SEQUENCES["orders"], "TABLE": f"t{number}x"} for number in range(most)}
         with tapped() as wire:
             text = shown(staff.get(HEALTH))
-        assert len(wire.sent) <= pages.MOST_REQUESTS
-        assert "6 more tables: manage.py sequences doctor looks at all of them." in text
+        assert len(wire.sent) == most
+        limit = f"The {most} requests that this may take are sent."
+        assert f"table unknown not known {limit} manage.py sequences doctor has no such limit." in text
 
     def test_an_engine_that_is_away(self, staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         """The page says that nothing answers, with 503, and has asked once."""

@@ -18,7 +18,7 @@ from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from project.proof.faults.control import Proxy
 from sequences import (
@@ -1468,6 +1468,32 @@ class TestCommand:
         with interrupted, pytest.raises(CommandError, match="Stopped before the end") as error:
             written("audit", "atomic")
         assert error.value.returncode == 130
+
+
+ONE_OR_MANY = "the one of today, or with --all-scopes or --prefix all of them"
+MANY_OR_ONE = "all of them, or with --scope today's"
+
+
+@pytest.mark.parametrize(
+    ("command", "periods"),
+    [
+        ("advance", "the one of today"),
+        ("seed", "the one of today, or with --items and no --scope all of them, or with --column each row's"),
+        ("recover", MANY_OR_ONE),
+        ("freeze", ONE_OR_MANY),
+        ("thaw", ONE_OR_MANY),
+        ("switch", MANY_OR_ONE),
+        ("adopt", MANY_OR_ONE),
+        ("history", "all of them"),
+        ("show", MANY_OR_ONE),
+    ],
+)
+def test_the_help_says_which_periods_are_meant(command: str, periods: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a period a command is about the one of today only where it is about one scope."""
+    with pytest.raises(SystemExit):
+        call_command("sequences", command, "--help")
+    told = " ".join(capsys.readouterr().out.split())
+    assert f'--period PERIOD the period, such as "2026"; without it, {periods} --' in told
 
 
 class TestPeriods:

@@ -22,7 +22,7 @@ from sequences.registry import strategies
 from sequences.testing.embedded import Engine
 from sequences.types import Counter
 from tests.kept_tables import emptied_tables
-from tests.sequences.support import written
+from tests.sequences.support import set_counter, written
 
 pytestmark = pytest.mark.usefixtures("patience", "steady_date")
 
@@ -163,6 +163,15 @@ def test_scopes_without_numbers() -> None:
     list(register("letters", ["A", "B"]))
     put_next("letters", {}, scope="C")
     assert shown(figures_of("letters", None, 100)) == [("C", 1), ("A", None), ("B", None)]
+
+
+def test_a_counter_that_is_no_number() -> None:
+    """What somebody has stored as a text is shown, after the others; it is no trouble for them."""
+    get_next_values(3, "orders", scope="B")
+    get_next_values(5, "orders", scope="A")
+    set_counter("orders", "A", last_value="five")
+    (figures,) = overview(["orders"])
+    assert ([one.counter.last_value for one in figures.scopes], figures.trouble) == ([3, "five"], "")
 
 
 @pytest.mark.parametrize(

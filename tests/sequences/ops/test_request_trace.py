@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sequences import changes, dynamodb, get_next_values, put_next
+from sequences import changes, dynamodb, get_next_values, put_next, put_next_together
 from sequences.dynamodb.expressions import MARKER_EXPIRY
 from sequences.ops.scope_report import trace
 from sequences.registry import strategies
@@ -104,6 +104,56 @@ def test_another_period(scope: str, install: Callable[..., Strategy]) -> None:
     assert (found["period"], found["texts"]) == ("2019", [f"{scope}-05.06.2019-1"])
     assert found["key"] == yearly.layout.key_text(Dated(scope, "2019"), 1)
     assert found["item"] == "Its item is stored."
+
+
+def test_another_format(scope: str, install: Callable[..., Strategy]) -> None:
+    """The text is the one that the request got, as a repeat gets it, although FORMAT has changed since."""
+    install("sort-key", FORMAT="OLD-{value}")
+    put_next("sort-key", {}, scope=None, idempotency_token=scope)
+    now = install("sort-key", FORMAT="NEW-{value:03d}")
+    repeat = put_next("sort-key", {}, scope=None, idempotency_token=scope)
+    assert trace(now, None, scope)["texts"] == [repeat.text] == [f"OLD-{repeat.value}"]
+
+
+class TestTogether:
+    """A request for several items."""
+
+    def test_what_it_got(self, scope: str, wire: Wire) -> None:
+        """All its numbers, and what is under them, by two reads."""
+        put_next("transactional", {}, scope=scope)
+        put_next_together("transactional", [{}, {}, {}], scope=scope, idempotency_token="t")
+        wire.clear()
+        found = trace(strategies["transactional"], scope, "t")
+        assert (found["value"], found["count"], found["texts"]) == (2, 3, ["2", "4"])
+        assert found["item"] == "2 to 4: Its item is stored."
+        assert wire.operations == ["GetItem", "BatchGetItem"]
+
+    def test_each_item(self, scope: str) -> None:
+        """What has become of each of them is told in the order of their numbers."""
+        put_next_together("sort-key", [{}] * 5, scope=scope, idempotency_token="t")
+        changes.void("sort-key", 3, scope=scope, by="ann", reason="twice")
+        delete_row("sort-key", scope, 4)
+        import_row("sort-key", scope, 5)
+        assert item_of("sort-key", scope) == (
+            "1 to 2: Its item is stored. 3: Its item is stored, and void. 4: Its item is not there any more. "
+            "5: The item under this number belongs to another request."
+        )
+
+    def test_keys_of_their_own(self, scope: str) -> None:
+        """No item is looked for under a number whose item brought its own key."""
+        own: Any = {"pk": f"own-{scope}", "sk": 7}
+        put_next_together("transactional", [{}, own], scope=scope, idempotency_token="t")
+        item = "Its item has a key of its own, which the application knows."
+        assert item_of("transactional", scope) == f"1: Its item is stored. 2: {item}"
+        put_next("transactional", own | {"sk": 8}, scope=scope, idempotency_token="one")
+        found = trace(strategies["transactional"], scope, "one")
+        assert (found["item"], found["key"]) == (item, "")
+
+    def test_what_the_engine_leaves_out(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nothing is said of an item that was not read."""
+        put_next_together("sort-key", [{}, {}], scope=scope, idempotency_token="t")
+        monkeypatch.setattr("sequences.ops.scope_report.read_rows", lambda *_: [None, None])
+        assert item_of("sort-key", scope) == "1 to 2: The engine did not tell its item: look again."
 
 
 class TestItems:

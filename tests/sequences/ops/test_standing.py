@@ -4,6 +4,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -107,6 +108,12 @@ class TestList:
         assert row.split()[:3] == ["orders", "A", "1001"]
         assert about == "how the scopes of a sequence stand"
 
+    def test_a_counter_that_is_no_number(self) -> None:
+        """What somebody has stored as a text is a row like the others."""
+        get_next_value("orders", scope="A")
+        support.set_counter("orders", "A", last_value="many")
+        assert [row["last_value"] for row in rows("list")] == ["many", None, None]
+
     def test_what_cannot_be_read_is_an_exit_code(self, settings: Settings) -> None:
         """A wrong sequence does not hide the others; the command ends with its reason."""
         get_next_value("orders", scope="A")
@@ -155,6 +162,14 @@ class TestShow:
         assert (row["scope"], row["last_value"], row["hour"]) == ("A", 1, None)
         assert [row["last_value"] for row in rows("show", "orders", "--scope", "#")] == [1001]
         assert [row["last_value"] for row in rows("show", "orders", "--scope", "new")] == [None]
+
+    def test_a_prefix(self) -> None:
+        """It shows the scopes that begin so, of all periods or of one."""
+        for scope, year in (("A1", 2001), ("A2", 2002), ("B", 2001)):
+            get_next_value("yearly", scope=scope, date=date(year, 7, 1))
+        shown = [(row["scope"], row["period"]) for row in rows("show", "yearly", "--prefix", "A")]
+        assert shown == [("A1", "2001"), ("A2", "2002")]
+        assert [row["scope"] for row in rows("show", "yearly", "--prefix", "A", "--period", "2002")] == ["A2"]
 
     def test_a_period(self) -> None:
         """A period is named; with a scope the default is that of today."""

@@ -23,8 +23,6 @@ from sequences import (
 )
 from sequences.commit.requests import Pending, ReserveRequest
 from sequences.exceptions import IdempotencyMismatch, SequenceContention, SequenceExhausted
-from sequences.registry import strategies
-from sequences.rows.answers import Spent
 from sequences.rows.lru import LRU
 from sequences.rows.numbers import Numbers
 from sequences.services import reporting
@@ -43,7 +41,7 @@ GIVEN = Allocation(
 def stub() -> Any:
     """What reports need of a strategy, with the values from 1 to 200."""
     numbers = Numbers(alias="stub", start=1, step=1, maximum=200)
-    return SimpleNamespace(alias="stub", numbers=numbers, percents=LRU(), spent=Spent())
+    return SimpleNamespace(alias="stub", numbers=numbers, percents=LRU())
 
 
 @pytest.fixture
@@ -103,11 +101,13 @@ class TestLines:
         assert said in line.message
         assert line.message.endswith(f"3 WU, 0.5 RU, 1250.0 ms, group of {size}")
 
-    def test_a_log_of_warnings_alone(self, stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Nothing is made for a log that does not take it."""
+    def test_a_log_of_warnings_alone(
+        self, stub: Any, told: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nothing is made for a log that does not take it; who listens is told nevertheless."""
         monkeypatch.setattr(reporting, "logger", SimpleNamespace(isEnabledFor=lambda level: level > logging.INFO))
         report(stub, "ABC", answered(GIVEN))
-        assert stub.spent.numbers == 1
+        assert [one["values"] for one in told] == [[7]]
 
     def test_the_first_error_of_a_call(self, stub: Any, caplog: pytest.LogCaptureFixture) -> None:
         """Of many requests that failed the first error has a line, with the period of its scope."""
@@ -237,17 +237,6 @@ def test_an_error_for_operators_is_one_line(
         "levelname": "ERROR",
     }
     assert error.value.logged
-
-
-def test_what_numbers_really_cost(configured: str, scope: str) -> None:
-    """The units of each number that was stored count, those of a repeat do not."""
-    spent = strategies["sort-key"].spent = Spent()
-    told = [put_next("sort-key", {}, scope=scope, idempotency_token=token) for token in ("one", "two", "two")]
-    assert (spent.numbers, spent.write, spent.read) == (
-        2,
-        sum(one.write_units for one in told[:2]),
-        sum(one.read_units for one in told[:2]),
-    )
 
 
 def test_a_callers_own_mistake_is_no_line(configured: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:

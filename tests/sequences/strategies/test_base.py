@@ -139,11 +139,11 @@ class TestMemory:
         assert told == all_told
 
     def test_what_it_shares_with_its_lines(self) -> None:
-        """A strategy by the rules of one scope has the lives, the rules and the costs of its sequence."""
+        """A strategy by the rules of one scope has the lives and the rules of its sequence."""
         parent = make("transactional")
         made = type(parent)(parent.config, parent=parent)
         alone = type(parent)(parent.config)
-        for shared in ("lives", "rules", "spent"):
+        for shared in ("lives", "rules"):
             assert getattr(made, shared) is getattr(parent, shared)
             assert getattr(alone, shared) is not getattr(parent, shared)
         assert made.percents is not parent.percents

@@ -240,6 +240,12 @@ class TestShown:
         shown = book.book.shown(self.counter(last_value))
         assert (shown.name, shown.percent_used) == ("A shop", percent)
 
+    def test_of_what_is_no_number(self, book: Book) -> None:
+        """Of a text that somebody has stored as the last value nothing is used, and the list goes on."""
+        text: Any = "two"
+        shown = book.book.shown(self.counter(text))
+        assert (shown.last_value, shown.percent_used) == (text, 0)
+
     def test_of_before_the_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A counter of a period of before all lines is as it is."""
         book = Book(monkeypatch, Line(valid_from=MAY, maximum=10), PERIOD="month")
