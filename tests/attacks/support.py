@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ __all__ = [
     "begun",
     "every_strategy",
     "judge",
+    "others_act",
     "others_put",
     "some_points",
 ]
@@ -104,14 +105,19 @@ def begun(task: Callable[[], T]) -> Future[T]:
     return future
 
 
-@contextmanager
-def others_put(puts: Puts, threads: int = 2) -> Iterator[None]:
+def others_put(puts: Puts, threads: int = 2) -> AbstractContextManager[None]:
     """Other threads put into the scope during the block. At its end each must have got a value for every put."""
+    return others_act(lambda thread, number: puts.put(f"{number} of thread {thread}"), threads)
+
+
+@contextmanager
+def others_act(act: Callable[[int, int], object], threads: int = 2) -> Iterator[None]:
+    """Other threads call `act(thread, 1)`, `act(thread, 2)` and so on during the block. At its end none has failed."""
     done = threading.Event()
 
     def go_on(thread: int) -> None:
         for number in itertools.takewhile(lambda _: not done.is_set(), itertools.count(1)):
-            puts.put(f"{number} of thread {thread}")
+            act(thread, number)
 
     running = [begun(partial(go_on, thread)) for thread in range(threads)]
     try:

@@ -14,9 +14,7 @@ import os
 import random
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +30,7 @@ from sequences.strategies import Strategy
 from sequences.testing.callers import at_once
 from tests.attacks import preloaded
 from tests.attacks.interruptions import Interruption, Place
-from tests.attacks.support import ATTACKED, BUSY, RESERVING, judge
+from tests.attacks.support import ATTACKED, BUSY, RESERVING, begun, judge, others_act
 
 CONTEXT = multiprocessing.get_context("fork")
 CHILDREN = 4
@@ -78,27 +76,6 @@ def child(scope: str, meeting: Callable[[], object], answer: Connection) -> None
         answer.send(repr(error))
 
 
-@contextmanager
-def busy(scope: str, threads: int) -> Iterator[list[dict[str, Told]]]:
-    """Threads of this process use everything during the block."""
-    done, told = threading.Event(), list[dict[str, Told]]()
-
-    def go_on(thread: int) -> None:
-        for number in itertools.takewhile(lambda _: not done.is_set(), itertools.count()):
-            told.append(use(scope, f"thread {thread}, round {number}", 2))
-
-    running = [threading.Thread(target=go_on, args=(thread,), daemon=True) for thread in range(threads)]
-    for thread in running:
-        thread.start()
-    try:
-        yield told
-    finally:
-        done.set()
-        for thread in running:
-            thread.join(PATIENCE)
-    assert not any(thread.is_alive() for thread in running), "a thread of the parent hangs"
-
-
 def fork_children(scope: str) -> list[dict[str, Told]]:
     """Fork children that use everything at the same moment as this thread. Returns what all of them got."""
     meeting = CONTEXT.Barrier(CHILDREN + 1)
@@ -119,8 +96,8 @@ def fork_children(scope: str) -> list[dict[str, Told]]:
 
 def test_forks_of_a_busy_parent(configured: str, scope: str) -> None:
     """Children and parent that put at the same moment store their items under different values, and none hangs."""
-    told = [use(scope, "the parent before", 5)]
-    with busy(scope, threads=2) as others:
+    told, others = [use(scope, "the parent before", 5)], list[dict[str, Told]]()
+    with others_act(lambda thread, number: others.append(use(scope, f"thread {thread}, round {number}", 2))):
         for _ in range(ROUNDS):
             told += fork_children(scope)
     told += others
@@ -156,9 +133,7 @@ def fork_elsewhere(name: str, scope: str) -> dict[str, int]:
         writing.send({title: put_next(name, {"title": title}, scope=scope).value})
 
     process = CONTEXT.Process(target=put, daemon=True)
-    forking = threading.Thread(target=process.start)
-    forking.start()
-    forking.join()
+    begun(process.start).result(PATIENCE)
     assert reading.poll(PATIENCE), "the child hangs"
     answer: dict[str, int] = reading.recv()
     return answer

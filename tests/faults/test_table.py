@@ -1,8 +1,9 @@
 """Strategy x fault x (same call, later call, other process): the outcome is the promised one.
 
 A fault hits one request of a call, and in turn each request of the call. "Same call": the call goes on after the
-fault. "Later call" and "other process": everything after the fault is refused, so that the call ends with an error.
-Then the request is repeated with the same idempotency token. The flags of the strategy say what is promised:
+fault. "Later call" and "other process": everything after the fault is refused, or every transaction if the fault hits
+transactions alone, so that the call ends with an error. Then the request is repeated with the same idempotency token.
+The flags of the strategy say what is promised:
 
 - always: one request has one item, stored under the answered value; values are unique
 - always: a fault that the call survives costs no value
@@ -54,6 +55,8 @@ AMBIGUOUS = [*LOSSES, *CUTS, "TransactionInProgressException"]
 NAMESAKES = {"ProvisionedThroughputExceededException", "RequestLimitExceeded", "ServiceUnavailable"}
 """Other names for the fate of another fault; `tests/sequences/dynamodb/test_errors.py` checks the fate of each name."""
 FAULTS = [*LOSSES, *CUTS, *CHANGES, *(name for name in REJECTIONS if name not in NAMESAKES), *CANCELLED]
+OF_TRANSACTIONS = {*CANCELLED, "TransactionInProgressException"}
+"""Faults that hit transactions alone, so that their places count transactions alone."""
 CERTAIN = ["ThrottlingException", "cancel-TransactionConflict"]
 """Faults that end one sending for certain, alone and in a transaction."""
 BESIDE = {"lose-close", "late", "delay", *CERTAIN}
@@ -73,7 +76,7 @@ def can_strike(sequence: str, fault: str, *, marked: bool = True) -> bool:
     """Whether a call of this sequence, with or without a token, makes a request that this fault can hit."""
     strategy: type[Strategy] = import_string(SEQUENCES[sequence]["STRATEGY"])
     transacts = marked or strategy.needs_transactions
-    if fault in {*CANCELLED, "TransactionInProgressException", "forget-request-token"}:
+    if fault in {*OF_TRANSACTIONS, "forget-request-token"}:
         return transacts
     if fault in {"ReplicatedWriteConflictException", "TransactionConflictException"}:
         return strategy.supports_reserve or not transacts
@@ -118,10 +121,11 @@ class Case:
         return put_next(self.sequence, {"title": title}, scope=self.scope, idempotency_token=token)
 
     def strike(self, place: int, *, then_refuse: bool = False) -> None:
-        """Let the fault hit the request at this place of the next call. Optionally refuse all requests after it."""
+        """Let the fault hit the request at this place of the next call. Optionally refuse all like it after it."""
         rules = [Rule(fault=self.fault, skip=place, count=1, seconds=SECONDS.get(self.fault, 5))]
         if then_refuse:
-            rules.append(Rule(fault="AccessDeniedException", skip=place))
+            alike = "TransactWriteItems" if self.fault in OF_TRANSACTIONS else "*"
+            rules.append(Rule(fault="AccessDeniedException", operation=alike, skip=place))
         self.proxy.follow(*rules)
 
     def struck(self) -> str | None:
@@ -241,6 +245,7 @@ def test_later_call(cases: Iterator[Case]) -> None:
         assert told in (0, again.value)
         case.judge([again.value, case.put(None, "the next").value])
         assert case.put("a token").value == again.value
+    assert place, "the fault struck nothing"
 
 
 @table("lose-close", "drop-close", "late", "late-hang")
@@ -256,6 +261,7 @@ def test_other_process(cases: Iterator[Case], other_process: ProcessPoolExecutor
         case.judge([value, case.put(None, "the next").value])
         again = case.put("a token")
         assert (again.value, again.replayed) == (value, True)
+    assert place, "the fault struck nothing"
 
 
 def _fail(case: Case, place: int) -> int | None:
@@ -284,6 +290,7 @@ def test_request_token_forgotten(cases: Iterator[Case]) -> None:
             break
         assert not answer.replayed
         case.judge([answer.value, case.put(None, "the next").value])
+    assert place, "the fault struck nothing"
 
 
 @table("lose-close", "late")
@@ -308,6 +315,7 @@ def test_another_writer_between(cases: Iterator[Case], other_process: ProcessPoo
         assert len(told) == 2
         if strategies[case.sequence].gapless:
             assert sorted(told) == [1, 2]
+    assert place, "the fault struck nothing"
 
 
 @table("lose-close")

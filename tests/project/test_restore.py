@@ -28,6 +28,7 @@ from tests.test_docs import FENCED, MANAGE, PAGES, section, shown
 from tests.tickets.sales.support import issued
 from tickets.known_tables import OtherTables
 from tickets.project_services import create_project
+from tickets.sales.validators import today
 from tickets.services import create_ticket
 from tickets.timeline.services import add_comment
 from tickets.types import TicketKey
@@ -35,7 +36,7 @@ from tickets.types import TicketKey
 PAGE = "docs/restore.md"
 TABLES = ("tickets", "sales", "sequences")
 MANY = 500
-NEXT_YEAR = date(2027, 1, 5)
+NEXT_YEAR = date(today().year + 1, 1, 5)
 ABC_1 = TicketKey(project="ABC", number=1)
 
 

@@ -4,6 +4,7 @@ A start takes seconds, so tests share two of them: a run in a folder, and the sa
 with all that the environment can ask for is in `test_watched`, which stops it by Ctrl-C.
 """
 
+import http.client
 import os
 import re
 import signal
@@ -214,7 +215,7 @@ class Clerks:
             title = f"Client {client}, ticket {sent}"
             try:
                 answer = self._program.post(f"/api/projects/{project}/tickets/", title=title)
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 self._stopping.wait(0.02)  # there is nobody for a second: to ask without a pause would keep a core busy
                 continue
             if answer.status == 201:

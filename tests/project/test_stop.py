@@ -196,17 +196,13 @@ def test_it_ends_though_the_engine_hangs(stack: Stack, project: str) -> None:
     """After STOP_SECONDS it ends, whatever is under way; a repeat of that request tells what became of it."""
     stack.proxy.follow(Rule(fault="lose-hang", operation="TransactWriteItems", seconds=60))
     asked, token = {"title": "Once"}, {"Idempotency-Key": "one-request"}
-
-    def ask() -> None:
+    with ThreadPoolExecutor(1) as client:
+        answer = client.submit(stack.ask, "POST", path(project), asked, token)
+        wait_for_a_fault(stack)
+        stack.web.terminate()
+        assert stack.web.wait(60) == 0
         with pytest.raises(Exception, match="onnection"):
-            stack.ask("POST", path(project), asked, token)
-
-    client = threading.Thread(target=ask)
-    client.start()
-    wait_for_a_fault(stack)
-    stack.web.terminate()
-    assert stack.web.wait(60) == 0
-    client.join()
+            answer.result()
 
     stack.proxy.calm()
     stack.start_web()

@@ -32,6 +32,13 @@ PROCESSES = 4
 
 
 @pytest.fixture
+def own_sequences(engine: Engine, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Empty tables for the SEQUENCES of the test's module. The value is their prefix."""
+    with emptied_tables(request.module.SEQUENCES, engine.endpoint) as prefix:
+        yield prefix
+
+
+@pytest.fixture
 def wire(configured: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     """The requests of this process during the test, without those that look at the queue of hosts each second."""
     monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)

@@ -42,6 +42,7 @@ from sequences.dynamodb import client, expressions
 from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.dynamodb.making import Send
 from sequences.exceptions import TableMissing
+from sequences.metrics import Recorder, metrics
 from sequences.ops.audit import background, results
 from sequences.ops.tables import create_tables
 from sequences.registry import parse_config, strategies
@@ -300,6 +301,16 @@ def handled(handlers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
     finally:
         for event, handler in handlers.items():
             events.unregister(event, handler)
+
+
+@contextmanager
+def measured_by(*recorders: Recorder) -> Iterator[None]:
+    """While the body runs, tell these recorders what is measured."""
+    metrics.use(recorders)
+    try:
+        yield
+    finally:
+        metrics.use([])
 
 
 @contextmanager

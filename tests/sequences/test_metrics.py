@@ -57,7 +57,7 @@ from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing import engine_at
 from sequences.types import Allocation
-from tests.sequences.support import Clock, Processes, import_row, mark_listed, wait_until
+from tests.sequences.support import Clock, Processes, import_row, mark_listed, measured_by, wait_until
 
 pytestmark = pytest.mark.usefixtures("configured", "unhurried")
 
@@ -94,10 +94,8 @@ KEPT = Book()
 @pytest.fixture
 def book() -> Iterator[Book]:
     """What is measured during the test."""
-    book = Book()
-    metrics.use([book])
-    yield book
-    metrics.use([])
+    with measured_by(book := Book()):
+        yield book
 
 
 @pytest.fixture
@@ -349,11 +347,8 @@ class TestSafety:
                 raise OSError("No space left on device")
 
         book = Book()
-        metrics.use([Broken(), book])
-        try:
+        with measured_by(Broken(), book):
             assert [put_next("sort-key", {}, scope=scope).value for _ in range(2)] == [1, 2]
-        finally:
-            metrics.use([])
         assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
             "Broken failed; it is not told of anything from now on."
         ]
@@ -371,12 +366,9 @@ class TestSafety:
                 ends.append(amount)
 
         other = threading.Thread(target=lambda: metrics.tell(VALUES, 2, "orders"))
-        metrics.use([Slow(), book])
-        try:
+        with measured_by(Slow(), book):
             metrics.tell(VALUES, 1, "orders")
             other.join()
-        finally:
-            metrics.use([])
         assert ends == [1, 2]
         assert book.sum("values", "orders") == 3
 
@@ -397,11 +389,8 @@ class TestSafety:
 
         struck = Struck()
         dynamodb.shared_client()  # the thread that makes it tells that, and no signal handler runs there
-        metrics.use([struck])
-        try:
+        with measured_by(struck):
             put_next("sort-key", {}, scope=scope)
-        finally:
-            metrics.use([])
         assert set(depths) == {1}
         assert struck.sum("values", "sort-key") == 2
 
@@ -424,8 +413,7 @@ class TestSafety:
     )
     def test_a_wrong_setting(self, setting: object, said: str, caplog: pytest.LogCaptureFixture, scope: str) -> None:
         """It is an error of the checks, and numbers are handed out without metrics."""
-        metrics.use([Book()])
-        with override_settings(SEQUENCES_METRICS=setting):
+        with measured_by(Book()), override_settings(SEQUENCES_METRICS=setting):
             (error,) = [one for one in check_sequences() if one.id == "sequences.E009"]
             assert said in error.msg
             assert said in caplog.text
@@ -462,15 +450,12 @@ class TestPrometheus:
 
         names = {"values_total": {}, "call_seconds_count": {}, "group_size_sum": {"of": "items"}}
         before = {name: value(f"sequences_{name}", sequence="sort-key", **more) for name, more in names.items()}
-        metrics.use([Prometheus()])
-        dynamodb.reset()
-        try:
+        with measured_by(Prometheus()):
+            dynamodb.reset()
             put_next_many("sort-key", [{}] * 3, scope=scope)
             get_next_value("block", scope=scope)
             import_row("sort-key", scope, 4)
             put_next("sort-key", {}, scope=scope)
-        finally:
-            metrics.use([])
         after = {name: value(f"sequences_{name}", sequence="sort-key", **more) for name, more in names.items()}
         assert Sums(after) - Sums(before) == {"values_total": 4, "call_seconds_count": 2, "group_size_sum": 4}
         text = exposition().decode()
@@ -519,9 +504,8 @@ class TestOpenTelemetry:
     def spans(self, exported: tuple[InMemoryMetricReader, InMemorySpanExporter]) -> Iterator[InMemorySpanExporter]:
         """The spans that end during the test."""
         exported[1].clear()
-        metrics.use([OpenTelemetry()])
-        yield exported[1]
-        metrics.use([])
+        with measured_by(OpenTelemetry()):
+            yield exported[1]
 
     def test_the_instruments(
         self, exported: tuple[InMemoryMetricReader, InMemorySpanExporter], spans: object, scope: str

@@ -29,7 +29,7 @@ def test_a_ticket_says_what_it_took(browser: Client, abc: Project) -> None:
         assert "It took" not in page
 
 
-def test_what_is_counted_was_sent(browser: Client, abc: Project, sent: list[str]) -> None:
+def test_what_is_counted_was_sent(browser: Client, abc: Project, sent: list[str], still: None) -> None:
     """The requests are those from the check of the form to the stored ticket."""
     browser.post("/ABC/new/", {"title": "Paper", "token": "s"})  # now the project and its last number are known
     sent.clear()

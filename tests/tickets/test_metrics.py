@@ -10,7 +10,8 @@ from django.test import Client, RequestFactory
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from sequences.metrics import Instrument, Recorder, metrics
+from sequences.metrics import Instrument, Recorder
+from tests.sequences.support import measured_by
 from tickets.metrics import INSTRUMENTS, REQUESTS, SECONDS, Metrics
 from tickets.types import Project
 
@@ -29,10 +30,8 @@ class Book(Recorder):
 @pytest.fixture
 def book() -> Iterator[Book]:
     """What is measured during the test."""
-    book = Book()
-    metrics.use([book])
-    yield book
-    metrics.use([])
+    with measured_by(book := Book()):
+        yield book
 
 
 def test_requests_are_counted_by_route(book: Book, browser: Client, api: APIClient, abc: Project) -> None:
@@ -89,9 +88,8 @@ def test_the_seconds_are_those_of_the_request(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("tickets.metrics.perf_counter", iter([7.0, 7.25]).__next__)
     middleware, request = Metrics(lambda _: HttpResponse()), RequestFactory().get("/")
     middleware(request)
-    metrics.use([Seconds()])
-    middleware(request)
-    metrics.use([])
+    with measured_by(Seconds()):
+        middleware(request)
     assert told == [0.25]
 
 

@@ -22,8 +22,6 @@ from tickets.timeline import selectors as timeline
 from tickets.timeline import services as comments
 from tickets.types import Project, Ticket, TicketKey
 
-XYZ_1 = TicketKey(project="XYZ", number=1)
-
 
 def file(project: str = "ABC", *, by: str = "ann", **content: Any) -> Ticket:
     """File a ticket."""

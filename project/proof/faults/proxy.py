@@ -2,8 +2,8 @@
 
     python -m project.proof.faults.proxy --upstream http://localhost:8001 --plan '{"rules": [{"fault": "delay"}]}'
 
-prints one line of JSON, `{"endpoint": ..., "control": ..., "seed": ...}`, and runs until it is stopped. The endpoint
-speaks DynamoDB. The control address is a second port, so it also answers during a partition:
+prints one line of JSON, `{"endpoint": ..., "control": ...}`, and runs until it is stopped. The endpoint speaks
+DynamoDB. The control address is a second port, so it also answers during a partition:
 
     POST /plan         the body is a plan; counts and log start again
     POST /partition    the endpoint refuses connections, and open ones are reset
@@ -27,7 +27,6 @@ import socket
 import struct
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -290,36 +289,26 @@ def free_port() -> int:
 
 async def run(options: argparse.Namespace) -> None:
     """Open both ports, print their addresses, and serve until the process is stopped."""
-    plan = Plan.from_json(options.plan)
-    if options.seed is not None:
-        plan = Plan(plan.rules, options.seed)
     where = urlsplit(options.upstream)
-    proxy = FaultProxy((where.hostname or HOST, where.port or 80), plan)
-    port = options.port or free_port()
+    proxy = FaultProxy((where.hostname or HOST, where.port or 80), Plan.from_json(options.plan))
+    port = free_port()
     await proxy.listen(port)
     control = await asyncio.start_server(Control(proxy, port).serve, HOST, 0)
     addresses = {
         "endpoint": f"http://{HOST}:{port}",
         "control": f"http://{HOST}:{control.sockets[0].getsockname()[1]}",
-        "seed": plan.seed,
     }
     print(json.dumps(addresses), flush=True)
     await control.serve_forever()
 
 
 def main() -> None:
-    """The command line. `--plan` is JSON, or the name of a file with JSON."""
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--upstream", required=True, help="the engine's address")
-    parser.add_argument("--port", type=int, default=0, help="the endpoint's port (0: any free one)")
-    parser.add_argument("--plan", default="{}", type=_text, help="a plan, or a file with a plan")
-    parser.add_argument("--seed", type=int, help="the seed, instead of the plan's own")
+    parser.add_argument("--plan", default="{}", help="a plan as JSON")
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(run(parser.parse_args()))
-
-
-def _text(argument: str) -> str:
-    return argument if argument.lstrip().startswith("{") else Path(argument).read_text()
 
 
 if __name__ == "__main__":

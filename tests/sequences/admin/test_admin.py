@@ -2,7 +2,6 @@
 
 import datetime
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
@@ -23,10 +22,10 @@ from sequences.exceptions import NotConfigured
 from sequences.models import Sequence
 from sequences.ops import doctor, overview
 from sequences.ops.audit.results import AuditResult
-from sequences.testing.embedded import Engine
-from tests.kept_tables import emptied_tables
 from tests.people import allow
 from tests.sequences.support import tapped
+
+pytestmark = pytest.mark.usefixtures("db", "own_sequences")
 
 PATH = "sequences.strategies"
 LIST = "/admin/sequences/sequence/"
@@ -57,13 +56,6 @@ def greedy_scopes(cursor: str | None, limit: int) -> tuple[list[str], str | None
     """Reads without end."""
     while True:
         get_last_value("orders")
-
-
-@pytest.fixture(autouse=True)
-def three_sequences(db: None, engine: Engine) -> Iterator[None]:
-    """Three sequences with empty tables."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        yield
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
@@ -18,8 +17,6 @@ from sequences.changes import close, history
 from sequences.exceptions import SequenceFrozen, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.strategies.counter_strategy import counter_of
-from sequences.testing.embedded import Engine
-from tests.kept_tables import emptied_tables
 from tests.sequences.admin.test_admin import LIST, client_with
 
 AT = "sequences.strategies."
@@ -32,14 +29,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 }
 CLOSE, REOPEN = f"{LIST}invoices/close/", f"{LIST}invoices/reopen/"
 ASKED = {"period": "2025", "reason": "the audit is done"}
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def tables(engine: Engine) -> Iterator[str]:
-    """Sequences that have counted nothing."""
-    with emptied_tables(SEQUENCES, engine.endpoint) as prefix:
-        yield prefix
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_sequences")]
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What an operator asks in the morning and at night: each answer is within two clicks from the overview."""
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 from urllib.parse import urljoin
@@ -12,8 +11,6 @@ from django.test import Client
 from sequences import changes, get_next_value, get_next_values, put_next
 from sequences.ops.audit.results import KeptAudits
 from sequences.registry import strategies
-from sequences.testing.embedded import Engine
-from tests.kept_tables import emptied_tables
 from tests.sequences.admin.test_admin import LIST, client_with, shown
 from tests.sequences.support import set_counter, wait_until
 from tests.test_docs import section
@@ -55,12 +52,10 @@ class Operator:
 
 
 @pytest.fixture
-def numbers(db: None, engine: Engine) -> Iterator[None]:
+def numbers(db: None, own_sequences: str) -> None:
     """Two sequences, of which one has given numbers in several scopes."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        for scope, count in (("north", 3), ("south", 950), ("west", 7)):
-            get_next_values(count, "orders", scope=scope)
-        yield
+    for scope, count in (("north", 3), ("south", 950), ("west", 7)):
+        get_next_values(count, "orders", scope=scope)
 
 
 @pytest.fixture

@@ -32,12 +32,10 @@ from sequences.series import Line
 from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import advance_to, counter_of
 from sequences.testing.callers import at_once
-from sequences.testing.embedded import Engine
 from sequences.types import Dated
-from tests.kept_tables import emptied_tables
 from tests.sequences.support import PATH, Clock, Wire, made_anew, read_counter, tapped, written
 
-pytestmark = pytest.mark.usefixtures("patience", "steady_date")
+pytestmark = pytest.mark.usefixtures("own_sequences", "patience", "steady_date")
 
 SIGNED: dict[str, Any] = {"by": "ana", "reason": "the year is over"}
 YEARLY: dict[str, Any] = {"PERIOD": "year", "FORMAT": "{scope}-{period}-{value}"}
@@ -72,15 +70,8 @@ TO_500 = {"advance": ["--to=500"], "seed": ["--number=500"]}
 THEN, NOW = date(2025, 12, 31), date(2026, 1, 2)
 
 
-@pytest.fixture(autouse=True)
-def tables(engine: Engine) -> Iterator[str]:
-    """Sequences that have counted nothing."""
-    with emptied_tables(SEQUENCES, engine.endpoint) as prefix:
-        yield prefix
-
-
 @pytest.fixture
-def wire(tables: str) -> Iterator[Wire]:
+def wire(own_sequences: str) -> Iterator[Wire]:
     """The requests of this process during the test."""
     with tapped() as wire:
         yield wire

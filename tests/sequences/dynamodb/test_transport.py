@@ -15,11 +15,9 @@ from sequences import dynamodb, put_next
 from sequences.dynamodb.lean import LeanClient
 from sequences.dynamodb.making import PARTS, way_of
 from sequences.exceptions import OutcomeUnknown
-from sequences.metrics import metrics
-from tests.sequences.support import asked_of_boto3
+from tests.sequences.support import asked_of_boto3, measured_by
 
 POOLS_PART = "_endpoint.http_session._pool_classes_by_scheme"
-WARNING = "does not fit botocore"
 
 
 class Without:
@@ -135,11 +133,8 @@ def test_metrics_tell_the_way(part: str, transport: str, lack: Callable[[str], N
     if part:
         lack(part)
     recorder = mock.Mock()
-    metrics.use([recorder])
-    try:
+    with measured_by(recorder):
         dynamodb.shared_client()
-    finally:
-        metrics.use([])
     (told,) = (call.args for call in recorder.record.call_args_list if call.args[0].name == "sequences.clients")
     assert told[1:] == (1, (transport,))
 

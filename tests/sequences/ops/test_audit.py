@@ -1,7 +1,7 @@
 """The audit finds everything that is wrong with a scope, and nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from io import StringIO
@@ -20,9 +20,9 @@ from sequences.ops.audit import report as report_module
 from sequences.registry import strategies
 from sequences.rows import reading
 from sequences.rows.layout import SIGNATURE
-from sequences.testing.embedded import Engine
-from tests.kept_tables import emptied_tables
 from tests.sequences.support import Clock
+
+pytestmark = pytest.mark.usefixtures("own_sequences")
 
 PATH = "sequences.strategies"
 SEQUENCES: dict[str, dict[str, Any]] = {
@@ -38,13 +38,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 }
 GAPLESS = ["sorted", "padded", "transactional"]
 SCOPE = "ABC"
-
-
-@pytest.fixture(autouse=True)
-def five_sequences(engine: Engine) -> Iterator[None]:
-    """Sequences of every kind, with empty tables."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        yield
 
 
 def fill(alias: str, count: int, *, tokens: bool = False) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
@@ -20,8 +19,8 @@ from sequences.ops.audit.listing import export_numbers
 from sequences.ops.audit.report import findings_in_words, title_in_words
 from sequences.registry import strategies
 from sequences.storage import digest_of
-from sequences.testing.embedded import Engine
-from tests.kept_tables import emptied_tables
+
+pytestmark = pytest.mark.usefixtures("own_sequences")
 
 PATH = "sequences.strategies"
 SHARED: dict[str, Any] = {"DIGEST": "digest", "FORMAT": "INV-{scope}-{value:04d}", "GIVEN": True}
@@ -33,13 +32,6 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 ITEM: dict[str, Any] = {"total": 12, "lines": [{"text": "Paper", "price": 4}], "tags": {"b", "a"}}
 every_one = pytest.mark.parametrize("name", list(SEQUENCES))
-
-
-@pytest.fixture(autouse=True)
-def _tables(engine: Engine) -> Iterator[None]:
-    """Sequences whose items have digests, with empty tables."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        yield
 
 
 def row_of(name: str, value: int, scope: str | None = "A") -> dict[str, Any]:

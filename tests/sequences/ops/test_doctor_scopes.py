@@ -6,7 +6,7 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,9 +25,7 @@ from sequences.ops.doctor.findings import Hand
 from sequences.ops.doctor.scopes import EXAMINED_SCOPES, _summary, needs_a_hand, of_audits
 from sequences.ops.overview import figures_of
 from sequences.registry import strategies
-from sequences.testing.embedded import Engine
 from sequences.types import Dated, Scope
-from tests.kept_tables import emptied_tables
 from tests.sequences.support import delete_row, handled, set_counter, tapped
 
 PATH = "sequences.strategies"
@@ -40,13 +38,6 @@ SEQUENCES: dict[str, Any] = {
     "yearly": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "PERIOD": "year"},
 }
 CAREFUL, GOOD, UNKNOWN, UNSOUND = Verdict.CAREFUL, Verdict.GOOD, Verdict.UNKNOWN, Verdict.UNSOUND
-
-
-@pytest.fixture
-def three(engine: Engine) -> Iterator[None]:
-    """Three sequences with empty tables, for a process of a host that remembers nothing."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        yield
 
 
 def told(*arguments: str) -> tuple[dict[tuple[str, str], Mapping[str, Any]], str]:
@@ -65,7 +56,7 @@ def run(remedy: str) -> None:
     call_command(*shlex.split(command), "--by", "ann", stdout=io.StringIO())
 
 
-@pytest.mark.usefixtures("three")
+@pytest.mark.usefixtures("own_sequences")
 class TestCommand:
     def test_nothing_needs_a_hand(self) -> None:
         """Each sequence has one line about its scopes; that ends well."""
@@ -198,7 +189,7 @@ class TestCommand:
         assert not [about for _, about in told("--scopes", "0")[0] if about in ("scopes", "audits")]
 
 
-@pytest.mark.usefixtures("three")
+@pytest.mark.usefixtures("own_sequences")
 class TestUnread:
     def test_an_engine_that_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing could be read: the command ends with 1, and says why once."""
@@ -232,7 +223,7 @@ class TestUnread:
         assert problem == ""
 
 
-@pytest.mark.usefixtures("three")
+@pytest.mark.usefixtures("own_sequences")
 class TestHands:
     """What the administration says of the scopes whose figures it has read."""
 

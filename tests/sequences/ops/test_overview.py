@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
@@ -19,12 +18,10 @@ from sequences.ops.overview import Figures, ScopeFigures, figures_of, is_away, o
 from sequences.ops.register import register
 from sequences.rates import Rates, Usage, rates_of
 from sequences.registry import strategies
-from sequences.testing.embedded import Engine
 from sequences.types import Counter
-from tests.kept_tables import emptied_tables
 from tests.sequences.support import set_counter, written
 
-pytestmark = pytest.mark.usefixtures("patience", "steady_date")
+pytestmark = pytest.mark.usefixtures("own_sequences", "patience", "steady_date")
 
 AT, EARLIER = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 PATH = "sequences.strategies"
@@ -33,13 +30,6 @@ SEQUENCES: dict[str, Any] = {
     "letters": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum", "TABLE": "letters"},
     "yearly": {"STRATEGY": f"{PATH}.transactional.TransactionalCounter", "PERIOD": "year"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _three(engine: Engine) -> Iterator[None]:
-    """Three sequences with empty tables."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        yield
 
 
 def shown(figures: Figures) -> list[tuple[str | None, int | None]]:

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from typing import Any
@@ -15,12 +14,10 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
 from sequences.ops import overview
 from sequences.registry import strategies
-from sequences.testing.embedded import Engine
-from tests.kept_tables import emptied_tables
 from tests.sequences import support
 
 written = partial(support.written, "sequences")
-pytestmark = pytest.mark.usefixtures("patience")
+pytestmark = pytest.mark.usefixtures("own_sequences", "patience")
 
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
@@ -34,13 +31,6 @@ NAMES = [
     *("share_used", "ends_on", "cost_of_thousand", "cost_of_thousand_with_tokens", "last_audit", "audit_verdict"),
     *("frozen", "note", "name"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def three_sequences(engine: Engine) -> Iterator[None]:
-    """Three sequences with empty tables."""
-    with emptied_tables(SEQUENCES, engine.endpoint):
-        yield
 
 
 def rows(*arguments: str) -> list[dict[str, Any]]:

@@ -29,11 +29,10 @@ from sequences.exceptions import (
 )
 from sequences.registry import strategies
 from sequences.rows.lives import TableLives
-from sequences.rows.soundness import Soundness, Verdict, judge
+from sequences.rows.soundness import judge
+from sequences.strategies import sort_key
 from sequences.testing.callers import at_once, put_some, take_some
 from tests.sequences.support import COUNTERS, SEQUENCES, SORT_KEYS, Wire, lock_name, make, set_counter
-
-SOUND = Soundness(verdict=Verdict.GOOD, found="one Region", reason="")
 
 NAMES = [*COUNTERS, *SORT_KEYS]
 RESERVING = [name for name in COUNTERS if "transactional" not in name]
@@ -84,11 +83,11 @@ class TestMadeAgain:
         assert put_some(name, "a", 12) == first
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_by_another_process(self, name: str, own_tables: str) -> None:
+    def test_by_another_process(self, name: str, own_tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """In tables that another process made again numbers begin at START: no gap, and no refusal."""
         first = put_some(name, "a", 11)
         make_tables_again()
-        time.sleep(0.3)  # longer than a tail is remembered
+        monkeypatch.setattr(sort_key, "TAIL_SECONDS", -1.0)  # no tail is remembered
         assert put_some(name, "a", 1)[0] in (first[0], *(first[-1] + n for n in range(1, 9) if "block" in name))
         assert put_some(name, "b", 1) == first[:1]
 
@@ -272,8 +271,8 @@ class TestForgetting:
     @pytest.mark.parametrize("time", [1, 2])
     def test_two_threads(self, lives: TableLives, forgotten: list[str], time: int) -> None:
         """A thread that finds another life while one forgets waits for it, and does not forget once more."""
-        other = threading.Thread(target=lives.bind, args=(Mock(side_effect=AssertionError("it is known")),))
-        note = lives.forget
+        asked, note = Mock(), lives.forget
+        other = threading.Thread(target=lives.bind, args=(asked,))
 
         def forget() -> None:
             note()
@@ -286,6 +285,7 @@ class TestForgetting:
         look_up(lives, "second")
         other.join(30)
         assert forgotten == ["first", "second"]
+        assert not asked.called
 
 
 class TestTheFirstLook:

@@ -26,7 +26,6 @@ from tests.sequences.support import SEQUENCES, Clock, Processes, Wire, import_ro
 
 pytestmark = pytest.mark.usefixtures("configured")
 TOKENS = [None, "a token"]
-GAPLESS = names_that("gapless")
 
 
 def together(name: str, scope: str, count: int, token: str | None = None) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,7 +25,7 @@ from sequences.strategies import Strategy, sort_key
 from sequences.strategies.sort_key import TAIL_SECONDS, SortKeyMaximum
 from sequences.testing.callers import put_some
 from sequences.types import Counter
-from tests.sequences.support import SORT_KEYS, Clock, Wire, import_row, lock_name, make, mark_listed, stored
+from tests.sequences.support import PATH, SORT_KEYS, Clock, Wire, import_row, lock_name, make, mark_listed, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -286,7 +285,7 @@ class TestPadded:
         assert [rows[value]["sk"] for value in rows] == ["000009", "000010", "000011"]
 
     @pytest.mark.parametrize("sort_key", ["9", "99999999", "00001x", "one"])
-    def test_a_stray_row(self, scope: str, sort_key: str) -> None:
+    def test_a_stray_row(self, scope: str, sort_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A row whose sort key is no number of the width is refused at once, with its key and the remedy."""
         put_some("sort-key-padded", scope, 1)
         strategy = strategies["sort-key-padded"]
@@ -294,7 +293,7 @@ class TestPadded:
         dynamodb.call("put_item", {"TableName": strategy.schema.table, "Item": key})
         with pytest.raises(StorageRefused, match=f"'{sort_key}'.*not a number of 6 digits: move it elsewhere"):
             strategy.last_value(scope)
-        time.sleep(0.3)  # until what was remembered is looked up again
+        monkeypatch.setattr(f"{PATH}.sort_key.TAIL_SECONDS", -1.0)  # what was remembered is looked up again
         with pytest.raises(StorageRefused, match="move it elsewhere"):
             put_some("sort-key-padded", scope, 1)
 

@@ -200,7 +200,9 @@ class TestRest:
 
 
 class TestMemory:
-    def test_a_create_costs_no_request_for_the_check(self, shared: Project, program: Program, sent: list[str]) -> None:
+    def test_a_create_costs_no_request_for_the_check(
+        self, shared: Project, program: Program, sent: list[str], still: None
+    ) -> None:
         """After the first request to a project, a create by REST sends what the service alone sends."""
         services.create_ticket("ABC", title="x", reporter="reporter")
         sent.clear()
@@ -289,7 +291,7 @@ class TestLists:
         monkeypatch.setattr(Rows, "query", one_row)
         assert self.keys(program("reader")) == ["AA1", "ABC", "BB1", "BB2", "CC1", "ZZ1"]
 
-    def test_what_people_may_not_see_costs_nothing(self, shared: Project, sent: list[str]) -> None:
+    def test_what_people_may_not_see_costs_nothing(self, shared: Project, sent: list[str], still: None) -> None:
         """A page takes two queries and one read, with none or many projects that the person may not see."""
         for number in range(12):
             sent.clear()

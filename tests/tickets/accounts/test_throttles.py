@@ -369,7 +369,9 @@ class TestSigningIn:
     def test_a_name_cannot_write_lines_into_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
         """A line end in a name is written as an escape."""
         with caplog.at_level(logging.WARNING, "tickets.accounts"):
-            self.sign_in("/api/auth/token/", "x", "ann\n2026 INFO all is well")
+            self.sign_in("/login/", "x", "ann\n2026 INFO all is well")
+        line = r"A sign-in as 'ann\n2026 INFO all is well' from 192.0.2.1 failed at /login/."
+        assert line in caplog.messages
         assert all("\n" not in message for message in caplog.messages)
 
 
