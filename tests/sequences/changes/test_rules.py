@@ -19,6 +19,7 @@ from sequences.capabilities import strategy_classes
 from sequences.changes import (
     EveryScope,
     adopt,
+    advance,
     changed_settings,
     close,
     finish_switch,
@@ -679,6 +680,36 @@ class TestSwitch:
         become(former, LISTED)
         with pytest.raises(RulesChanged):
             put()
+
+    def test_counters_that_are_past_their_items(self, become: Become) -> None:
+        """The counters say which scopes there are, also to a process of the new strategy, whose own list is empty."""
+        become(TRANSACTIONAL)
+        put()
+        advance("orders", to=100, scope="a", **WHO)
+        become(HIGHEST)
+        assert [made.after for made in switch("orders", to="SortKeyMaximum", **WHO)] == [None, 100]
+        assert put() == 101
+
+    @pytest.mark.usefixtures("more_tables")
+    def test_counters_in_another_table(self, become: Become) -> None:
+        """A process of the new strategy must name the table of the counters, which would be left behind otherwise."""
+        history = {"history_table": "sequences"}
+        become(TRANSACTIONAL, {"counter_table": "more_counters", **history})
+        put()
+        advance("orders", to=100, scope="a", **WHO)
+        become(HIGHEST, history)
+        with pytest.raises(InvalidChange, match="counter_table must be 'more_counters'"):
+            switch("orders", to="SortKeyMaximum", scope="a", **WHO)
+        switch("orders", to="SortKeyMaximum", counter_table="more_counters", **WHO)
+        assert put() == 101
+
+    def test_rows_of_a_strategy_of_ones_own(self, become: Become) -> None:
+        """Another class than the two may count anywhere: a process of the new strategy does not pass it by."""
+        become(f"{__name__}.Passing")
+        put()
+        become(HIGHEST)
+        with pytest.raises(OperationNotSupported, match="only SortKeyMaximum and TransactionalCounter number the same"):
+            switch("orders", to="SortKeyMaximum", **WHO)
 
     @pytest.mark.usefixtures("more_tables")
     def test_it_is_finished_before_other_settings_are_adopted(self, become: Become) -> None:
