@@ -13,7 +13,7 @@ from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EveryScope, Scopes, counted_in, scopes_of
-from .voids import thawed_row, void_rows
+from .voids import marks_of, thawed_row, void_rows
 
 
 @overload
@@ -39,7 +39,7 @@ def freeze(
     With EVERY_SCOPE it freezes all scopes that the sequence can list, and returns a change for each. Those that are
     frozen already stay as they are, so that a run that failed midway can be repeated.
     Raises ScopeNotFound for a scope that is named and has neither a counter nor items, and SequenceFrozen for one that
-    is frozen already.
+    is frozen already. Either way a thaw from before that is still on its way does nothing when it arrives.
     """
     request = ChangeRequest("freeze", by, reason, dry_run)
     if isinstance(scope, EveryScope):
@@ -49,13 +49,17 @@ def freeze(
 
 def _frozen_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_existing()
-    return frozen(seen, note)
+    if not seen.frozen:
+        return frozen(seen, note)
+    return Plan(
+        marks=marks_of(seen, note), refusal=operator_errors.frozen(seen.strategy.alias, seen.scope, seen.frozen)
+    )
 
 
 def _frozen_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    if seen.frozen:
-        return Plan(before=seen.last, after=seen.last, stands=seen.frozen)
-    return frozen(seen, note)
+    if not seen.frozen:
+        return frozen(seen, note)
+    return Plan(before=seen.last, after=seen.last, stands=seen.frozen, marks=marks_of(seen, note))
 
 
 @overload

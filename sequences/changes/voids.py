@@ -1,14 +1,16 @@
 """The change `void`: a number is withdrawn, and keeps its place. And the void rows by which other changes are made."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from .. import dynamodb
 from ..dynamodb import expressions
+from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
+from ..rows.counter_rows import AGAIN
 from ..rows.layout import signed_void
 from ..rows.reading import stored_row
 from ..signals import value_voided
@@ -124,10 +126,24 @@ def void_row(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> 
 
 def thawed_row(seen: ScopeSnapshot) -> Iterable[Action]:
     """Let the highest row freeze the scope no longer, if it does."""
-    if seen.frozen_row and seen.top is not None:
-        yield expressions.change_row(
-            seen.layout.schema.table,
-            seen.layout.key(seen.scope, seen.top),
-            unchanged={"void.frozen": seen.frozen_row},
-            removes=["void.frozen"],
-        )
+    if seen.frozen_row:
+        yield _change_frozen_row(seen, removes=["void.frozen"])
+
+
+def _change_frozen_row(seen: ScopeSnapshot, **how: Any) -> Action:
+    """An update of the highest row, which freezes the scope; `how` is as for `change_row`."""
+    assert seen.top is not None
+    schema, frozen = seen.layout.schema, {"void.frozen": seen.frozen_row}
+    return expressions.change_row(schema.table, seen.layout.key(seen.scope, seen.top), unchanged=frozen, **how)
+
+
+def marks_of(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
+    """What a frozen scope says of a look that has found it so. A thaw from before, which is still on its way, does not
+    find what it has seen."""
+    at = datetime.fromtimestamp(seen.strategy.wall(), UTC)  # after the look
+    again = {"token": note.token, "at": at.isoformat(timespec="microseconds")}
+    marks = [_change_frozen_row(seen, sets={f"void.frozen.{AGAIN}": again})] if seen.frozen_row else []
+    name = "frozen" if "frozen" in seen.row else CLOSING
+    if name in seen.row:
+        marks.append(seen.change(unchanged={name: seen.row[name]}, sets={f"{name}.{AGAIN}": again}))
+    return tuple(marks)

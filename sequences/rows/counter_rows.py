@@ -22,6 +22,8 @@ from .tallies import RULERS, tallies_in
 
 CLOSED = "closed"
 """What a frozen counter says of a closed period, beside who closed it, when and why."""
+AGAIN = "again"
+"""What it says of a later change that has found it frozen: `at` is when that was, and each has another `token`."""
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 
 

@@ -31,7 +31,7 @@ from sequences import (
     put_next_many,
     put_next_together,
 )
-from sequences.changes import apply
+from sequences.changes import apply, freezes
 from sequences.changes.apply import ChangeNote, ChangeRequest, Plan
 from sequences.commit import host_lock
 from sequences.commit.retries import new_token, write_once
@@ -71,8 +71,10 @@ from tests.sequences.support import (
     Clock,
     Processes,
     Wire,
+    arrives,
     delete_counter,
     delete_row,
+    held_up,
     import_row,
     make,
     names_that,
@@ -856,6 +858,26 @@ class TestFreeze:
         with pytest.raises(SequenceError):
             dynamodb.call("transact_write_items", {**late, "ClientRequestToken": "held up"})
         assert put_next(name, {}, scope=scope).value > told[-1].value
+
+    @every_strategy
+    def test_a_thaw_that_was_held_up(self, name: str, scope: str) -> None:
+        """A thaw that arrives after a later freeze does nothing, although that freeze has found all done."""
+        put_some(name, scope, 2)
+        first = changes.freeze(name, scope=scope, by="ana", reason="a test")
+        thaw = partial(changes.thaw, name, scope=scope, **WHO)
+        late = held_up(thaw)
+        with pytest.raises(SequenceFrozen, match=r"by ana since .*: a test"):
+            changes.freeze(name, scope=scope, by="bob", reason="again")
+        assert not arrives(late)
+        late = held_up(thaw)
+        every = apply.apply_to_all(name, [scope], ChangeRequest("freeze", **WHO), freezes._frozen_by_now)
+        assert [(change.by, change.at) for change in every] == [("ana", first.at)]
+        assert not arrives(late)
+        with pytest.raises(SequenceFrozen, match=r"by ana since .*: a test"):
+            put_next(name, {}, scope=scope)
+        thaw()
+        assert [line.kind for line in lines(name, scope)] == ["thaw", "freeze"]
+        assert put_some(name, scope, 1)
 
     def test_a_thaw_that_a_put_has_not_seen(self, scope: str, wire: Wire) -> None:
         """A put of the whole counter that read it before a thaw does not undo the mark of the thaw."""

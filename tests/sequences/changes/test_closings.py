@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ from sequences.testing.callers import at_once
 from sequences.testing.embedded import Engine
 from sequences.types import Dated
 from tests.kept_tables import emptied_tables
-from tests.sequences.support import PATH, Clock, Wire, made_anew, read_counter, tapped, written
+from tests.sequences.support import PATH, Clock, Wire, arrives, held_up, made_anew, read_counter, tapped, written
 
 pytestmark = pytest.mark.usefixtures("patience", "steady_date")
 
@@ -132,7 +133,7 @@ class TestClose:
         assert put(name, "A", token="one") == value
 
     def test_again(self, name: str, wire: Wire) -> None:
-        """What is closed stays as it is: a repeat changes nothing, and reads the list and the row of the period."""
+        """What is closed stays as it is: a repeat changes nothing that is shown, and marks the row of the period."""
         put(name, "A")
         close(name, "2025", **SIGNED)
         lines = history(name)[0]
@@ -391,6 +392,63 @@ def test_what_a_counter_says(wire: Wire) -> None:
     assert said() == {"frozen": {**SIGNED, "at": closed.at.isoformat(timespec="microseconds"), "closed": True}}
     reopen("invoices", "2025", **SIGNED)
     assert said() == {}
+
+
+class TestHeldUp:
+    """A change that arrives after a later close does nothing, although that close has found all done."""
+
+    @pytest.mark.parametrize("after", [0, 1], ids=["the period", "a scope"])
+    def test_a_period(self, name: str, after: int) -> None:
+        """Its books stay closed, in scopes with numbers and without; a reopen that is sent after the close opens."""
+        put(name, "A")
+        close(name, "2025", **SIGNED)
+        late = held_up(lambda: reopen(name, "2025", **SIGNED), after=after)
+        assert close(name, "2025", by="bob", reason="again") == []
+        assert not arrives(late)
+        for scope in ("A", "new"):
+            with pytest.raises(PeriodClosed):
+                put(name, scope)
+        reopen(name, "2025", **SIGNED)
+        assert put(name, "A") > 1
+        assert put(name, "new") == 1
+
+    @pytest.mark.parametrize("name", EXACT)
+    @pytest.mark.parametrize("after", [0, 1], ids=["the period", "a scope"])
+    def test_from_a_moment_on(self, name: str, after: int) -> None:
+        """The moment stays noted."""
+        clock = Clock(datetime(2026, 1, 10, tzinfo=UTC).timestamp())
+        strategies._made[name] = another(name, wall=clock)
+        close_later = partial(close, name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
+        put(name, "A")
+        close_later()
+        late = held_up(lambda: reopen(name, "2025", scope="A", **SIGNED), after=after)
+        close_later()
+        assert not arrives(late)
+        clock.now += 10**8
+        refused(name, "A")
+
+    @pytest.mark.parametrize("name", EXACT)
+    def test_a_freeze_after_the_moment(self, name: str) -> None:
+        """Who freezes a closed scope is told that it is closed, and it stays so."""
+        clock = Clock(datetime(2026, 1, 10, tzinfo=UTC).timestamp())
+        strategies._made[name] = another(name, wall=clock)
+        put(name, "A")
+        close(name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
+        clock.now += 10**8
+        late = held_up(lambda: reopen(name, "2025", **SIGNED), after=1)
+        with pytest.raises(PeriodClosed):
+            freeze(name, scope="A", period="2025", **SIGNED)
+        assert not arrives(late)
+        refused(name, "A")
+
+    def test_closed_again_meanwhile(self, name: str, wire: Wire) -> None:
+        """A reopen that meets a later close before it opens the scopes is refused, and leaves them closed."""
+        put(name, "A")
+        close(name, "2025", **SIGNED)
+        wire.after("TransactWriteItems", lambda: close(name, "2025", **SIGNED))
+        with pytest.raises(PeriodClosed):
+            reopen(name, "2025", **SIGNED)
+        refused(name, "A")
 
 
 class TestReopen:
