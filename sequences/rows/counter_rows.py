@@ -23,7 +23,7 @@ from .tallies import RULERS, tallies_in
 CLOSED = "closed"
 """What a frozen counter says of a closed period, beside who closed it, when and why."""
 AGAIN = "again"
-"""What it says of a later change that has found it frozen: `at` is when that was, and each has another `token`."""
+"""What it says of looks that have found it frozen: when the first one was (`at`), and the `token` of the last one."""
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 
 

@@ -1190,6 +1190,38 @@ class TestVoid:
         assert [*stored("block", scope)] == [5]
         other.stop()
 
+    @pytest.mark.parametrize("repeated", [False, True])
+    def test_a_freeze_that_arrived_late(self, scope: str, install: Callable[..., Strategy], repeated: bool) -> None:
+        """The wait begins when the freeze was found stored, by its repeat or by the first refusal."""
+        clock = Clock()
+        install("block", wall=clock, watch_seconds=10)
+        other = reserving(make("block"))
+        assert other.next_value(scope) == 1
+        late = held_up(partial(changes.freeze, "block", scope=scope, **WHO))
+        clock.now += 100
+        assert arrives(late)
+        if repeated:
+            with pytest.raises(SequenceFrozen):
+                changes.freeze("block", scope=scope, **WHO)
+        for seconds in (0, 31):
+            clock.now += seconds
+            with pytest.raises(InvalidChange, match="a process may hold it in its block: freeze the scope, wait 32 s"):
+                changes.void("block", 5, scope=scope, **WHO)
+        clock.now += 1
+        changes.void("block", 5, scope=scope, **WHO)
+        assert [*stored("block", scope)] == [5]
+        other.stop()
+
+    def test_a_freeze_of_every_block(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """The wait begins with the freeze, if it is found stored at once."""
+        clock = Clock()
+        install("block", wall=clock, watch_seconds=10)
+        assert get_next_value("block", scope=scope) == 1
+        changes.freeze("block", scope=changes.EveryScope(scope), **WHO)
+        clock.now += 32
+        assert changes.void("block", 5, scope=scope, **WHO).after == 5
+        strategies["block"].stop()
+
     @pytest.mark.needs_engine  # moto counts fewer bytes as too many
     def test_an_item_without_room(self, scope: str) -> None:
         """An item that is too large for the signature is refused with what the engine says."""
