@@ -58,15 +58,19 @@ def reopen(
 ) -> list[Change]:
     """Let numbers be given again in a closed period, in all its scopes or in one, until it is closed again.
 
-    Returns a change for each counter of the period; one that was not closed stays as it is. Raises what `close` raises.
+    Returns a change for each counter of the period; one that was not closed stays as it is. Raises what `close` raises,
+    and InvalidChange for scopes with a prefix.
     """
     strategy = _closable(sequence, period)
     request = ChangeRequest("reopen", by, reason, dry_run)
+    if isinstance(scope, EveryScope) and scope.prefix:
+        raise InvalidChange(f"scope is {scope!r}; books are opened in one scope, or in all of them.")
     if isinstance(scope, EveryScope):
         _noted(strategy, period, request, lambda before, note: {})
         return apply_to_all(sequence, strategy.scopes.every(period), request, partial(_opened, dry_run))
+    counted = counted_in(sequence, scope, period)
     _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
-    return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, partial(_opened, dry_run))
+    return apply_to_all(sequence, [counted], request, partial(_opened, dry_run))
 
 
 def require_open_books(counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences import get_last_value, get_next_value, put_next, put_next_together
+from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_together
 from sequences.changes import (
     EVERY_SCOPE,
+    EveryScope,
     advance,
     apply,
     close,
@@ -25,7 +26,14 @@ from sequences.changes import (
     switch,
     thaw,
 )
-from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, PeriodClosed, SequenceError
+from sequences.exceptions import (
+    InvalidChange,
+    InvalidPeriod,
+    InvalidScope,
+    OperationNotSupported,
+    PeriodClosed,
+    SequenceError,
+)
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
 from sequences.strategies import Strategy
@@ -523,6 +531,19 @@ class TestRefused:
         with tapped() as wire, pytest.raises(InvalidPeriod):
             close("invoices", "2025-01", **SIGNED)
         assert wire.sent == []
+
+    @pytest.mark.parametrize(("scope", "error"), [("#", InvalidScope), (EveryScope("B7"), InvalidChange)])
+    def test_scopes_that_cannot_be_opened(self, scope: Any, error: type[SequenceError]) -> None:
+        """Books stay closed where what is to be opened is no scope, or more than one and not all."""
+        put("invoices", "A")
+        close("invoices", "2025", **SIGNED)
+        counter = counter_of(strategies["invoices"])
+        before = counter.closings.read("2025", dynamodb.call)
+        with pytest.raises(error):
+            reopen("invoices", "2025", scope=scope, **SIGNED)
+        assert counter.closings.read("2025", dynamodb.call) == before
+        for closed in ("A", "B7"):
+            refused("invoices", closed)
 
     @pytest.mark.parametrize("to", ["SortKeyMaximum", "BlockAllocator"])
     def test_while_it_is_switched(self, to: str) -> None:
