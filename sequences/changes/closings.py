@@ -73,14 +73,26 @@ def reopen(
     return apply_to_all(sequence, [counted], request, partial(_opened, dry_run))
 
 
-def require_open_books(counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:
-    """Raise InvalidChange for a closed period that other writers would not see, or `only_later` one with a moment."""
-    for period, since in counter.closings.listed(send).items():
+def require_open_books(strategy: Strategy, counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:
+    """Raise InvalidChange for a closed period that other writers would not see, or `only_later` one with a moment.
+
+    `counter` has the books, and the history of `strategy` who closed them.
+    """
+    for period, since in _closed_periods(strategy, counter, send).items():
         if since or not only_later:
             raise InvalidChange(
                 f"The books of {counter.alias!r} of {period} are closed, or will be: `reopen` them before, and `close` "
                 "them after."
             )
+
+
+def _closed_periods(strategy: Strategy, counter: StoredCounter, send: Send) -> Mapping[str, int]:
+    """From which moment on each period is closed, 0 for always. Rows beside the items are no list: the history is."""
+    if not counter.rows.beside_items:
+        return counter.closings.listed(send)
+    named = {line.period for line in strategy.history.every() if line.kind == "close"}
+    rows = {period: counter.closings.read(period, send) for period in sorted(named)}
+    return {period: row["since"] for period, row in rows.items() if "since" in row}
 
 
 def _closable(sequence: str, period: str) -> Strategy:

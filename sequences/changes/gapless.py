@@ -52,7 +52,7 @@ def begun(
     """
     require_switchable(strategy, _problems(strategy, {type(strategy).__name__, to, *stored}))
     if to != GAPLESS and strategy.counter:
-        require_open_books(strategy.counter, send, only_later=True)
+        require_open_books(strategy, strategy.counter, send, only_later=True)
     planner = _looked_at if to == GAPLESS else partial(opened, stored != SWITCHED)
     with strategy.rules.switching(send):
         changed = partial(apply_change, strategy.alias, planner=planner)

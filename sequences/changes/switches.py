@@ -86,7 +86,7 @@ def switch(
     holder = _switchable(strategy, counter_table, stored)
     counter = counter_of(holder)
     if to == "SortKeyMaximum":
-        require_open_books(counter, send)
+        require_open_books(strategy, counter, send)
     prepared = partial(apply_change, sequence, planner=prepare, counter=counter)
     with strategy.rules.switching(send):
         _require_table(strategy, counter, send)

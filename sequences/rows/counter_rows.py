@@ -184,9 +184,7 @@ class Closings:
         return stored_row(*self.place(period), send)
 
     def listed(self, send: Send) -> dict[str, int]:
-        """From which moment on each period is closed, 0 for always. Rows beside the items are not listed."""
-        if self.rows.beside_items:
-            return {}
+        """From which moment on each period is closed, 0 for always. Rows beside the items cannot be listed."""
         read_pages = pages(self.rows.schema, f"#closed#{self.rows.name}", PERIODS_A_PAGE, "since", send=send)
         return {row["scope"]: row["since"] for row in chain.from_iterable(read_pages) if "since" in row}
 

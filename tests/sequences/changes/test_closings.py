@@ -558,17 +558,18 @@ class TestRefused:
         close("invoices", "2025", **SIGNED)
         refused("invoices", "B")
 
+    @pytest.mark.parametrize("name", EXACT)
     @pytest.mark.parametrize(
         ("to", "at"), [("SortKeyMaximum", None), ("BlockAllocator", datetime(2126, 2, 1, tzinfo=UTC))]
     )
-    def test_a_switch_to_writers_that_do_not_see_them(self, to: str, at: datetime | None) -> None:
+    def test_a_switch_to_writers_that_do_not_see_them(self, name: str, to: str, at: datetime | None) -> None:
         """It begins when the books are open, also those of a period without numbers, and of a moment in the future."""
-        put("invoices", "A", NOW)
-        close("invoices", "2025", at=at, **SIGNED)
-        with pytest.raises(InvalidChange, match="'invoices' of 2025 are closed, or will be: `reopen` them before"):
-            switch("invoices", to=to, **SIGNED)
-        reopen("invoices", "2025", **SIGNED)
-        assert [made.scope for made in switch("invoices", to=to, **SIGNED)] == [None, "A"]
+        put(name, "A", NOW)
+        close(name, "2025", at=at, **SIGNED)
+        with pytest.raises(InvalidChange, match=f"'{name}' of 2025 are closed, or will be: `reopen` them before"):
+            switch(name, to=to, **SIGNED)
+        reopen(name, "2025", **SIGNED)
+        assert [made.scope for made in switch(name, to=to, **SIGNED)] == [None, "A"]
 
     def test_without_who_and_why(self) -> None:
         """As every guarded change."""

@@ -228,6 +228,7 @@ def test_a_scope_that_is_left_out(become: Become, named: dict[str, Any], left_ou
     assert put_next("orders", {}, scope="b", date=datetime.date(2025, 1, 1)).value == 2
 
 
+@pytest.mark.parametrize("former", [{}, {"counter_table": DEFAULT_TABLE}], ids=["apart", "beside the items"])
 @pytest.mark.parametrize(
     ("present", "at"),
     [
@@ -235,16 +236,18 @@ def test_a_scope_that_is_left_out(become: Become, named: dict[str, Any], left_ou
         (entry_of(ATOMIC), datetime.datetime(2126, 2, 1, tzinfo=datetime.UTC)),
     ],
 )
-def test_books_that_would_be_left_behind(become: Become, present: dict[str, Any], at: datetime.datetime | None) -> None:
+def test_books_that_would_be_left_behind(
+    become: Become, former: dict[str, Any], present: dict[str, Any], at: datetime.datetime | None
+) -> None:
     """A period without numbers, or one that will be closed, is opened before: the present writers would not see it."""
-    become(TRANSACTIONAL, PERIOD="year")
+    become(TRANSACTIONAL, former, PERIOD="year")
     put()
     close("orders", "2025", at=at, **WHO)
     for dry_run in (True, False):
         become(present["STRATEGY"], present["OPTIONS"], PERIOD="year")
         with pytest.raises(InvalidChange, match="'orders' of 2025 are closed, or will be: `reopen` them before"):
             adopt("orders", **WHO, dry_run=dry_run)
-    become(TRANSACTIONAL, PERIOD="year")
+    become(TRANSACTIONAL, former, PERIOD="year")
     reopen("orders", "2025", **WHO)
     become(present["STRATEGY"], present["OPTIONS"], PERIOD="year")
     adopt("orders", **WHO)
