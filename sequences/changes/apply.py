@@ -170,9 +170,14 @@ def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadl
     except WriteCancelled as error:
         if error.after_unknown and strategy.history.has(change, token, deadline.read):
             return True
-        may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
-        if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
-            raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
-        deadline.try_again(error)
+        try_after(error, deadline)
         return False
     return True
+
+
+def try_after(error: WriteCancelled, deadline: Deadline) -> None:
+    """Pause before the next attempt. Raises StorageRefused for a reason that does not pass."""
+    may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
+    if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
+        raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
+    deadline.try_again(error)
