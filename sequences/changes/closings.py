@@ -9,11 +9,9 @@ from typing import Any
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
-from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.counter_rows import CLOSED
 from ..rows.layout import Send
-from ..rows.lines import check_period
 from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
@@ -105,7 +103,7 @@ def _closable(sequence: str, period: str) -> Strategy:
             f"{sequence!r} ({type(strategy).__name__}) has no counters, and a number is used to hold a scope: `freeze` "
             "its scopes, or take TransactionalCounter."
         )
-    (check_period if strategy.config.series else Period.check)(strategy.naming.period, period)
+    strategy.scopes.check_period(period)
     strategy.scopes.page(None, 1)  # raises if nothing lists them, before anything is closed
     return strategy
 

@@ -208,11 +208,8 @@ class _Scopes(CounterScopes):
         self._lines.known.read_many(one.scope for one in counters)
         return [self._lines.shown(one) for one in counters], following
 
-    def _check(self, prefix: str, period: str) -> None:
-        if period:
-            check_period(self.naming.period, period)
-        else:
-            super()._check(prefix, period)
+    def check_period(self, name: str) -> None:
+        check_period(self.naming.period, name)
 
     def one(self, listed: str | tuple[str | None, str] | None) -> Counter:
         return self._lines.shown(super().one(listed))

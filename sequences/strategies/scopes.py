@@ -89,9 +89,13 @@ class Scopes:
             if cursor is None:
                 return
 
+    def check_period(self, name: str) -> None:
+        """Raise InvalidPeriod for what is the name of no period in which a scope counts. Sends nothing."""
+        self.naming.period.check(name)
+
     def _check(self, prefix: str, period: str) -> None:
         if period:
-            self.naming.period.check(period)
+            self.check_period(period)
         elif prefix and self.layout.in_periods:
             raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
 

@@ -38,12 +38,13 @@ from sequences import (
     put_next_together,
     series,
 )
-from sequences.changes import close, history, reopen, void
+from sequences.changes import EVERY_SCOPE, EveryScope, close, freeze, history, recover, reopen, thaw, void
 from sequences.changes.apply import ChangeRequest
 from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,
+    InvalidPeriod,
     InvalidScope,
     InvalidSequence,
     InvalidText,
@@ -60,7 +61,7 @@ from sequences.series import Line
 from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
-from tests.sequences.support import Processes, Wire, tables_of
+from tests.sequences.support import Processes, Wire, tables_of, written
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 AT = "sequences.strategies."
@@ -703,6 +704,24 @@ class TestLinesInRow:
         found = get_item("invoices", 1, scope=scope, period="2020")
         assert found
         assert found.text == f"INV-{scope}-2020-1"
+
+    def test_a_period_of_lines_is_changed(self, scope: str) -> None:
+        """Its history is read, and its scopes are frozen, thawed, recovered and audited, as those of other periods."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        put("invoices", scope, date=date(2026, 1, 5))
+        place: dict[str, Any] = {"scope": EveryScope(scope), "period": "2026-01"}
+        assert [one.scope for one in freeze("invoices", **place, **WHO)] == [scope]
+        assert [one.scope for one in thaw("invoices", **place, **WHO)] == [scope]
+        assert [one.scope for one in recover("invoices", **place, margin=0, **WHO)] == [scope]
+        assert [one.kind for one in history("invoices", **place)[0]] == ["thaw", "freeze"]
+        assert f" {scope} 2026-01" in written(
+            "sequences", "audit", "invoices", "--period", "2026-01", "--prefix", scope
+        )
+        for change in (freeze, thaw, recover):
+            with pytest.raises(InvalidPeriod):
+                change("invoices", scope=EVERY_SCOPE, period="decade", **WHO)
+        with pytest.raises(InvalidPeriod):
+            history("invoices", period="decade")
 
     def test_scopes_are_searched_in_one_period(self) -> None:
         """As in a sequence without lines."""
