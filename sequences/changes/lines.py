@@ -22,6 +22,7 @@ from ..registry import configured, strategies
 from ..rows.lines import Line, Lines, neighbours
 from ..rows.numbers import LARGEST
 from ..rows.tallies import ALWAYS
+from ..services.texts import following
 from ..strategies import Strategy
 from ..strategies.lines import ScopeLines
 from ..strategies.snapshot import ScopeSnapshot
@@ -111,13 +112,20 @@ class NewLines:
         return self.book.at(self.scope, self.lines, place, self.today)
 
     def texts(self, count: int) -> list[str]:
-        """The texts of the next numbers by the line that holds today."""
+        """The texts of the next numbers by the line that holds today, and by those that follow when it is used up."""
         place = self.lines.at(self.today)
+        found = self._texts_by(place, count)
+        while len(found) < count and self.lines.follows(place):
+            place += 1
+            found += self._texts_by(place, count - len(found))
+        return found
+
+    def _texts_by(self, place: int, count: int) -> list[str]:
+        """The texts of the next numbers by one line, fewer where it ends."""
         strategy, line = self.strategy(place), self.lines.lines[place].config(self.settings)
         counted = Dated.of(self.scope, line.period.name(self.today))
         last = self._counters.get(counted, {}).get("last_value", strategy.numbers.before_start)
-        values = strategy.numbers.after(max(last, line.start - line.step), count)
-        return [strategy.naming.text_or_number(value, counted, self.today) for value in values]
+        return following(strategy, counted, max(last, line.start - line.step), count, self.today)
 
     def actions(self, note: ChangeNote) -> tuple[Action, ...]:
         """What is written: the lines, and their version in the counters that may be written next."""

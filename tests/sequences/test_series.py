@@ -694,6 +694,18 @@ class TestLinesInRow:
             series.change_line("transactional", scope, dataclasses.replace(line, maximum=3), **WHO)
         assert [put("transactional", scope) for _ in range(3)] == [f"{scope}-2", f"{scope}-3", f"{scope}/10"]
 
+    @pytest.mark.parametrize(("used", "texts"), [(9, ["-10", "-11", "-12"]), (8, ["/9", "-10", "-11"])])
+    def test_a_preview_past_a_line_that_is_used_up(self, scope: str, used: int, texts: list[str]) -> None:
+        """It goes on with the line that follows, and ends where the last one does."""
+        series.create("transactional", scope, Line(format=f"{scope}/{{value}}", maximum=9), **WHO)
+        for _ in range(used):
+            put("transactional", scope)
+        line = Line(format=f"{scope}-{{value}}", start=10, maximum=12)
+        assert series.preview("transactional", scope, line) == [f"{scope}{text}" for text in texts]
+        assert series.preview("transactional", scope, line, count=9)[-1] == f"{scope}-12"
+        series.add_line("transactional", scope, line, **WHO)
+        assert [put("transactional", scope) for _ in texts] == [f"{scope}{text}" for text in texts]
+
     def test_a_period_of_before_the_lines(self, scope: str) -> None:
         """Counters of another kind of period are listed as before, and their numbers are found."""
         put("invoices", scope, date=date(2020, 1, 1))
