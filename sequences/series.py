@@ -92,7 +92,9 @@ def page(
 
 
 def preview(sequence: str, scope: str | None, line: Line, *, place: int | None = None, count: int = 3) -> list[str]:
-    """The texts of the next numbers if a line were added, or put in a place. Nothing is written.
+    """The texts of the next numbers if a line were added, or put in a place; fewer where the last line ends.
+
+    Nothing is written.
 
     Raises what `create` raises.
     """

@@ -76,7 +76,7 @@ def history(
     if not isinstance(scope, EveryScope):
         check_scope(scope)
     if period is not None:
-        strategy.naming.period.check(period)
+        strategy.scopes.check_period(period)
     changes, following = strategy.history.page(cursor, limit)
     if isinstance(scope, EveryScope):
         changes = [change for change in changes if begins(change.scope, scope.prefix)]

@@ -154,7 +154,7 @@ class _Adoption:
         counter, apart = self.former.counter, _place(self.former) != _place(self.present)
         if counter and (apart or not self.present.gapless):
             with suppress(TableMissing):
-                require_open_books(counter, send, only_later=not apart)
+                require_open_books(self.former, counter, send, only_later=not apart)
 
     def all_scopes(self, scope: Any, period: str | None) -> list[Scope]:
         """The scopes of before. Raises InvalidChange if one is known and not named: it would begin at START again."""

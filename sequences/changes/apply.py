@@ -63,13 +63,16 @@ class ChangeNote:
 class Plan:
     """A change that can be written: the last value before and after it, and its actions; none if nothing is to do.
 
-    `stands` says who made the same change before.
+    `stands` says who made the same change before. The updates in `marks` get no line in the history, and `refusal` is
+    raised when they are stored.
     """
 
     before: int | None = None
     after: int | None = None
     actions: tuple[Action, ...] = ()
     stands: Mapping[str, Any] = field(default_factory=dict)
+    marks: tuple[Action, ...] = ()
+    refusal: SequenceError | None = None
 
     @classmethod
     def in_place(cls, seen: ScopeSnapshot, *actions: Action) -> Self:
@@ -132,10 +135,10 @@ def write(
         note = ChangeNote(by=request.by, at=at, reason=request.reason, token=new_token())
         planned = plan(note)
         change = _change(strategy.alias, scope, request.kind, planned, note)
-        if request.dry_run or not planned.actions:
+        if request.dry_run or _stored(strategy, change, planned, note.token, deadline):
+            if planned.refusal:
+                raise planned.refusal
             return change, bool(planned.actions)
-        if _stored(strategy, change, planned, note.token, deadline):
-            return change, True
 
 
 def _change(sequence: str, scope: Scope, kind: str, planned: Plan, note: ChangeNote) -> Change:
@@ -157,16 +160,24 @@ def _change(sequence: str, scope: Scope, kind: str, planned: Plan, note: ChangeN
 
 def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadline: Deadline) -> bool:
     """Whether the change is stored now; False after a lost race. Raises SequenceContention at the deadline."""
-    actions = [*planned.actions, strategy.history.put(change, token)]
-    request = expressions.transaction(actions, request_token=token)
+    requests = [("update_item", mark) for mark in planned.marks]
+    if planned.actions:
+        actions = [*planned.actions, strategy.history.put(change, token)]
+        requests.append(("transact_write_items", expressions.transaction(actions, request_token=token)))
     try:
-        write_once("transact_write_items", request, token=token, deadline=deadline)
+        for operation, request in requests:
+            write_once(operation, request, token=token, deadline=deadline)
     except WriteCancelled as error:
         if error.after_unknown and strategy.history.has(change, token, deadline.read):
             return True
-        may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
-        if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
-            raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
-        deadline.try_again(error)
+        try_after(error, deadline)
         return False
     return True
+
+
+def try_after(error: WriteCancelled, deadline: Deadline) -> None:
+    """Pause before the next attempt. Raises StorageRefused for a reason that does not pass."""
+    may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
+    if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
+        raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
+    deadline.try_again(error)

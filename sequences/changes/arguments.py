@@ -38,7 +38,7 @@ def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator
     """The scope that is named, in its period; or each of those that the sequence can list."""
     if isinstance(scope, EveryScope):
         if period is not None:
-            strategy.naming.period.check(period)
+            strategy.scopes.check_period(period)
         yield from strategy.scopes.every(period or "", prefix=scope.prefix)
     else:
         yield counted_in(strategy.alias, scope, period)

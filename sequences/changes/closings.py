@@ -1,6 +1,7 @@
 """The changes `close` and `reopen`: the books of a period are closed over every scope, those without a number too."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -8,11 +9,9 @@ from typing import Any
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
-from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.counter_rows import CLOSED
 from ..rows.layout import Send
-from ..rows.lines import check_period
 from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
 from ..strategies.counter_strategy import counter_of
@@ -32,7 +31,8 @@ def close(
 
     Scopes without a number in the period are closed, too. No number is used by it. With `at`, a moment in the future,
     it holds from then on: a write that began before is still stored. Returns a change for each counter that was open.
-    Safe to repeat: what is closed stays as it is, and costs no more than its place in the list of scopes.
+    Safe to repeat: what is closed stays as it is, and costs no more than its place in the list of scopes. A reopen from
+    before that is still on its way does nothing when it arrives.
 
     A counter is closed as by `freeze`. With TransactionalCounter no scope can begin any more, whatever a process has
     seen before. With the other counters a process that looked a moment earlier may still begin one: repeat this.
@@ -56,25 +56,41 @@ def reopen(
 ) -> list[Change]:
     """Let numbers be given again in a closed period, in all its scopes or in one, until it is closed again.
 
-    Returns a change for each counter of the period; one that was not closed stays as it is. Raises what `close` raises.
+    Returns a change for each counter of the period; one that was not closed stays as it is. Raises what `close` raises,
+    and InvalidChange for scopes with a prefix.
     """
     strategy = _closable(sequence, period)
     request = ChangeRequest("reopen", by, reason, dry_run)
+    if isinstance(scope, EveryScope) and scope.prefix:
+        raise InvalidChange(f"scope is {scope!r}; books are opened in one scope, or in all of them.")
     if isinstance(scope, EveryScope):
         _noted(strategy, period, request, lambda before, note: {})
-        return apply_to_all(sequence, strategy.scopes.every(period), request, _opened)
+        return apply_to_all(sequence, strategy.scopes.every(period), request, partial(_opened, dry_run))
+    counted = counted_in(sequence, scope, period)
     _noted(strategy, period, request, partial(_open_for, scope_text(scope)))
-    return apply_to_all(sequence, [counted_in(sequence, scope, period)], request, _opened)
+    return apply_to_all(sequence, [counted], request, partial(_opened, dry_run))
 
 
-def require_open_books(counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:
-    """Raise InvalidChange for a closed period that other writers would not see, or `only_later` one with a moment."""
-    for period, since in counter.closings.listed(send).items():
+def require_open_books(strategy: Strategy, counter: StoredCounter, send: Send, *, only_later: bool = False) -> None:
+    """Raise InvalidChange for a closed period that other writers would not see, or `only_later` one with a moment.
+
+    `counter` has the books, and the history of `strategy` who closed them.
+    """
+    for period, since in _closed_periods(strategy, counter, send).items():
         if since or not only_later:
             raise InvalidChange(
                 f"The books of {counter.alias!r} of {period} are closed, or will be: `reopen` them before, and `close` "
                 "them after."
             )
+
+
+def _closed_periods(strategy: Strategy, counter: StoredCounter, send: Send) -> Mapping[str, int]:
+    """From which moment on each period is closed, 0 for always. Rows beside the items are no list: the history is."""
+    if not counter.rows.beside_items:
+        return counter.closings.listed(send)
+    named = {line.period for line in strategy.history.every() if line.kind == "close"}
+    rows = {period: counter.closings.read(period, send) for period in sorted(named)}
+    return {period: row["since"] for period, row in rows.items() if "since" in row}
 
 
 def _closable(sequence: str, period: str) -> Strategy:
@@ -87,7 +103,7 @@ def _closable(sequence: str, period: str) -> Strategy:
             f"{sequence!r} ({type(strategy).__name__}) has no counters, and a number is used to hold a scope: `freeze` "
             "its scopes, or take TransactionalCounter."
         )
-    (check_period if strategy.config.series else Period.check)(strategy.naming.period, period)
+    strategy.scopes.check_period(period)
     strategy.scopes.page(None, 1)  # raises if nothing lists them, before anything is closed
     return strategy
 
@@ -115,20 +131,24 @@ def _moment(strategy: Strategy, at: datetime) -> int:
 def _noted(strategy: Strategy, period: str, request: ChangeRequest, change: Any) -> Mapping[str, Any]:
     """Change the row of the period, with a line in the history; return what it says."""
     closings, deadline = counter_of(strategy).closings, strategy.deadline()
+    place = closings.place(period)
     strategy.lives.bind(deadline.send, deadline)
     strategy.lives.require_transactions(f"The change {request.kind!r}")
     said: dict[str, Any] = {}
 
     def plan(note: ChangeNote) -> Plan:
         row = closings.read(period, deadline.read)
+        as_read = {"token": row.get("token")}
         before = {name: row[name] for name in ABOUT if name in row}
         said.clear()
         said.update(change(before, note))
         if said == before:
-            return Plan()
+            # No earlier change that is still on its way finds the row as it was.
+            mark = expressions.change_row(*place, unchanged=as_read, sets={"token": note.token})
+            return Plan(marks=(mark,) if before else ())
         action = expressions.change_row(
-            *closings.place(period),
-            unchanged={"token": row.get("token")},
+            *place,
+            unchanged=as_read,
             sets={**said, "token": note.token},
             removes=[name for name in before if name not in said],
         )
@@ -167,7 +187,20 @@ def _closed(since: int, about: Mapping[str, Any], seen: ScopeSnapshot, note: Cha
     return Plan.in_place(seen, frozen_counter(seen, note, frozen))
 
 
-def _opened(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+def _opened(dry_run: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
+    """The plan after which a counter goes on, unless its period is closed again before that is stored."""
+    plan = _open(seen, note)
+    if dry_run or not plan.actions:
+        return plan
+    assert seen.counter is not None
+    assert isinstance(seen.scope, Dated)
+    closings = seen.counter.closings
+    row, will_be_closed = closings.about(seen.scope, seen.send)
+    still_open = closings.unchanged(seen.scope.period, row)
+    return Plan.in_place(seen) if will_be_closed else replace(plan, actions=(*plan.actions, still_open))
+
+
+def _open(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     """The plan after which a counter goes on, if its period is closed, or will be."""
     if seen.state.frozen and CLOSED in seen.state.frozen:
         return thawed(seen, note)

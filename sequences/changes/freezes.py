@@ -1,19 +1,20 @@
 """The changes `freeze` and `thaw`: every write in a scope is refused, until it goes on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, overload
 
 from ..dynamodb.expressions import BORN, CHANGED, CLOSING, GIVEN_BACK
-from ..exceptions import InvalidChange, OperationNotSupported
+from ..exceptions import InvalidChange, OperationNotSupported, SequenceError
 from ..registry import strategies
 from ..rows import operator_errors
 from ..rows.counter_rows import CLOSED
 from ..rows.numbers import LARGEST, highest
 from ..strategies.snapshot import ScopeSnapshot
-from ..types import Change
+from ..types import Change, Dated
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, apply_to_all
 from .arguments import EveryScope, Scopes, counted_in, scopes_of
-from .voids import thawed_row, void_rows
+from .voids import marks_of, thawed_row, void_rows
 
 
 @overload
@@ -39,23 +40,42 @@ def freeze(
     With EVERY_SCOPE it freezes all scopes that the sequence can list, and returns a change for each. Those that are
     frozen already stay as they are, so that a run that failed midway can be repeated.
     Raises ScopeNotFound for a scope that is named and has neither a counter nor items, and SequenceFrozen for one that
-    is frozen already.
+    is frozen already. Either way a thaw from before that is still on its way does nothing when it arrives.
     """
     request = ChangeRequest("freeze", by, reason, dry_run)
     if isinstance(scope, EveryScope):
-        return apply_to_all(sequence, scopes_of(strategies[sequence], scope, period), request, _frozen_by_now)
-    return apply_change(sequence, counted_in(sequence, scope, period), request, _frozen_now)
+        made = apply_to_all(sequence, scopes_of(strategies[sequence], scope, period), request, _frozen_by_now)
+        _look_again(sequence, made, request)
+        return made
+    change = apply_change(sequence, counted_in(sequence, scope, period), request, _frozen_now)
+    _look_again(sequence, [change], request)
+    return change
+
+
+def _look_again(sequence: str, made: Sequence[Change], request: ChangeRequest) -> None:
+    """Where processes serve blocks, note when the scopes were found frozen: `void` waits from then on.
+
+    What fails here is left to that.
+    """
+    for scope in (Dated.of(change.scope, change.period) for change in made):
+        if not request.dry_run and not strategies.by_lines(strategies[sequence], scope).ordered_across_processes:
+            with suppress(SequenceError):
+                apply_change(sequence, scope, request, lambda seen, note: Plan(marks=marks_of(seen, note)))
 
 
 def _frozen_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_existing()
-    return frozen(seen, note)
+    if not seen.frozen:
+        return frozen(seen, note)
+    return Plan(
+        marks=marks_of(seen, note), refusal=operator_errors.frozen(seen.strategy.alias, seen.scope, seen.frozen)
+    )
 
 
 def _frozen_by_now(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
-    if seen.frozen:
-        return Plan(before=seen.last, after=seen.last, stands=seen.frozen)
-    return frozen(seen, note)
+    if not seen.frozen:
+        return frozen(seen, note)
+    return Plan(before=seen.last, after=seen.last, stands=seen.frozen, marks=marks_of(seen, note))
 
 
 @overload

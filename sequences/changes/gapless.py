@@ -11,12 +11,11 @@ A line in the history then explains each number that is missing up to 202; above
 opens the counter, and its line says up to which number the sequence is gapless.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..commit.retries import read
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CHANGED, GAPLESS_AFTER, GAPLESS_UNTIL, GIVEN_BACK, OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import OperationNotSupported
@@ -33,24 +32,27 @@ GAPLESS = "TransactionalCounter"
 SWITCHED = {GAPLESS, *COUNT_ALIKE}
 
 
-def moves_counters(strategy: Strategy, to: str, send: Send) -> bool:
-    """Whether a switch is between strategies that may move the same counters. `to` is empty at its end."""
-    names = {type(strategy).__name__, to} - {""}
-    return bool(COUNT_ALIKE & (names if names != {GAPLESS} else _stored_names(strategy, send)))
-
-
-def _stored_names(strategy: Strategy, send: Send) -> set[str]:
+def stored_names(strategy: Strategy, send: Send) -> set[str]:
     """The strategies by whose settings the rows are written."""
     return {name for row in strategy.rules.read(send) for name in row.strategies}
 
 
-def begun(strategy: Strategy, to: str, scope: Scopes, period: str | None, request: ChangeRequest) -> list[Change]:
-    """Let processes of both strategies start. Before that, open the counters to one that may leave gaps."""
-    send = partial(read, client=strategy.config.client)
-    stored = _stored_names(strategy, send)
+def begun(
+    strategy: Strategy,
+    to: str,
+    stored: Set[str],
+    scope: Scopes,
+    period: str | None,
+    request: ChangeRequest,
+    send: Send,
+) -> list[Change]:
+    """Let processes of both strategies start. Before that, open the counters to one that may leave gaps.
+
+    `stored` names the strategies of the rows.
+    """
     require_switchable(strategy, _problems(strategy, {type(strategy).__name__, to, *stored}))
     if to != GAPLESS and strategy.counter:
-        require_open_books(strategy.counter, send, only_later=True)
+        require_open_books(strategy, strategy.counter, send, only_later=True)
     planner = _looked_at if to == GAPLESS else partial(opened, stored != SWITCHED)
     with strategy.rules.switching(send):
         changed = partial(apply_change, strategy.alias, planner=planner)
@@ -60,11 +62,13 @@ def begun(strategy: Strategy, to: str, scope: Scopes, period: str | None, reques
         return [*_let_in(strategy, SWITCHED, request), *made]
 
 
-def finished(strategy: Strategy, scope: Scopes, period: str | None, request: ChangeRequest) -> list[Change]:
+def finished(
+    strategy: Strategy, stored: Set[str], scope: Scopes, period: str | None, request: ChangeRequest, send: Send
+) -> list[Change]:
     """Let the strategy of the present settings alone start. If it is gapless, close the counters to the others."""
-    send = partial(read, client=strategy.config.client)
-    if _stored_names(strategy, send) != SWITCHED:
+    if stored != SWITCHED:
         return []
+    require_switchable(strategy, _problems(strategy, {type(strategy).__name__, *stored}))
     planner = _closed if strategy.gapless else partial(opened, False)
     with strategy.rules.switching(send):
         made = []

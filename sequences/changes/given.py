@@ -18,7 +18,7 @@ from ..services.arguments import check_scope
 from ..strategies.base import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Scope
-from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change
+from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, try_after
 from .arguments import being_switched
 from .moves import counter_to
 from .voids import void_row
@@ -163,6 +163,8 @@ def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:
                 ) from error
             if error.after_unknown:
                 yield from found
+            if not found:
+                try_after(error, deadline)
             part = [one for one in part if one.value not in found]
         else:
             yield from (one.value for one in part)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -21,7 +20,9 @@ from ..formats.template import has_letters
 from ..registry import configured, strategies
 from ..rows.lines import Line, Lines, neighbours
 from ..rows.numbers import LARGEST
+from ..rows.options import Option, one_of, whole
 from ..rows.tallies import ALWAYS
+from ..services.texts import following
 from ..strategies import Strategy
 from ..strategies.lines import ScopeLines
 from ..strategies.snapshot import ScopeSnapshot
@@ -31,24 +32,19 @@ from .apply import Action, ChangeNote
 LONGEST_CODE = 100
 MOST_LINES = 100
 _KEPT = ("start", "step", "period", "strategy", "valid_from")
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST
-
-
 _LEAST = {"start": 0, "step": 1, "maximum": 1, "warn_at": 1}
-_DATE = (lambda value: type(value) is date, "a date, or None")
-_TEXT = (lambda value: isinstance(value, str), "a text, or None")
-_FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    **{name: (partial(_is_whole, least=least), f"a whole number from {least}") for name, least in _LEAST.items()},
+_DATE = Option(None, lambda value: type(value) is date, "a date, or None")
+_TEXT = Option(None, lambda value: isinstance(value, str), "a text, or None")
+_FIELDS: Mapping[str, Option] = {
+    **{name: whole(least, least, f"a whole number from {least}", LARGEST) for name, least in _LEAST.items()},
     "valid_from": _DATE,
     "valid_to": _DATE,
     "warn_on": _DATE,
     "format": _TEXT,
     "strategy": _TEXT,
-    "period": (KINDS.__contains__, f"one of {', '.join(map(repr, KINDS))}"),
-    "code": (
+    "period": one_of(*KINDS),
+    "code": Option(
+        "",
         lambda code: isinstance(code, str) and len(code) <= LONGEST_CODE and (code == "" or code.isprintable()),
         f"a text of up to {LONGEST_CODE} printable characters",
     ),
@@ -111,13 +107,20 @@ class NewLines:
         return self.book.at(self.scope, self.lines, place, self.today)
 
     def texts(self, count: int) -> list[str]:
-        """The texts of the next numbers by the line that holds today."""
+        """The texts of the next numbers by the line that holds today, and by those that follow when it is used up."""
         place = self.lines.at(self.today)
+        found = self._texts_by(place, count)
+        while len(found) < count and self.lines.follows(place):
+            place += 1
+            found += self._texts_by(place, count - len(found))
+        return found
+
+    def _texts_by(self, place: int, count: int) -> list[str]:
+        """The texts of the next numbers by one line, fewer where it ends."""
         strategy, line = self.strategy(place), self.lines.lines[place].config(self.settings)
         counted = Dated.of(self.scope, line.period.name(self.today))
         last = self._counters.get(counted, {}).get("last_value", strategy.numbers.before_start)
-        values = strategy.numbers.after(max(last, line.start - line.step), count)
-        return [strategy.naming.text_or_number(value, counted, self.today) for value in values]
+        return following(strategy, counted, max(last, line.start - line.step), count, self.today)
 
     def actions(self, note: ChangeNote) -> tuple[Action, ...]:
         """What is written: the lines, and their version in the counters that may be written next."""
@@ -168,10 +171,10 @@ def _problems(new: NewLines) -> Iterator[str]:
 
 def _wrong_fields(line: Line) -> Iterator[str]:
     """What is wrong with a line by itself."""
-    for name, (is_right, wanted) in _FIELDS.items():
+    for name, field in _FIELDS.items():
         value = getattr(line, name)
-        if value is not None and not is_right(value):
-            yield f"{name} is {value!r}; it must be {wanted}"
+        if value is not None and not field.accepts(value):
+            yield f"{name} is {value!r}; it must be {field.wanted}"
     if line.valid_from and line.valid_to and line.valid_to < line.valid_from:
         yield f"valid_to is {line.valid_to}; it must not be before valid_from, {line.valid_from}"
 

@@ -19,7 +19,7 @@ this module. Costs, and errors besides those named, are as in `changes`; a switc
 looks at each scope twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import partial
 
@@ -29,6 +29,7 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
+from ..rows.layout import Send
 from ..rows.places import COUNTER_OPTIONS
 from ..rows.rules import COUNT_ALIKE
 from ..rows.stored_counter import StoredCounter
@@ -69,7 +70,8 @@ def switch(
     has its own. To a strategy that may leave gaps the line of each scope says up to which value there is none.
     Raises OperationNotSupported for a sequence that does not fit (other strategies, STEP, items that are not in
     collections, tables that would be others) or cannot list its scopes; SequenceFrozen for a scope that is frozen; and
-    InvalidChange for closed books that writers of the other strategy do not see.
+    InvalidChange for closed books that writers of the other strategy do not see, and for another `counter_table` than
+    the one that the rows tell.
     All scopes are looked at before the switch begins, and again when they are changed. If it fails midway, repeat it:
     what is done stays as it is.
     """
@@ -77,15 +79,18 @@ def switch(
         raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
     strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
     send = partial(read, client=strategy.config.client)
-    if gapless.moves_counters(strategy, to, send):
-        return gapless.begun(strategy, to, scope, period, request)
+    stored = gapless.stored_names(strategy, send)
+    if COUNT_ALIKE & {type(strategy).__name__, to, *stored}:
+        return gapless.begun(strategy, to, stored, scope, period, request, send)
     prepare = _followed if to == "TransactionalCounter" else _passed
-    counter = _switchable(strategy, counter_table)
+    holder = _switchable(strategy, counter_table, stored)
+    counter = counter_of(holder)
     if to == "SortKeyMaximum":
-        require_open_books(counter, send)
+        require_open_books(strategy, counter, send)
     prepared = partial(apply_change, sequence, planner=prepare, counter=counter)
     with strategy.rules.switching(send):
-        scopes = _listed(strategy, to, scope, period)
+        _require_table(strategy, counter, send)
+        scopes = _listed(strategy if to == "TransactionalCounter" else holder, to, scope, period)
         rehearsal = replace(request, dry_run=True)
         rehearsed = [prepared(each, rehearsal) for each in scopes]  # so that nothing begins if a scope refuses it
         begun = _noted(strategy, to, request)
@@ -122,9 +127,10 @@ def finish_switch(
     """
     strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
     send = partial(read, client=strategy.config.client)
-    if gapless.moves_counters(strategy, "", send):
-        return gapless.finished(strategy, scope, period, request)
-    counter = _switchable(strategy, counter_table)
+    stored = gapless.stored_names(strategy, send)
+    if COUNT_ALIKE & {type(strategy).__name__, *stored}:
+        return gapless.finished(strategy, stored, scope, period, request, send)
+    counter = counter_of(_switchable(strategy, counter_table, stored))
     to = strategy.switch_note.read(send).get("to")
     with strategy.rules.switching(send):
         scopes = scopes_of(strategy, scope, period) if to and strategy.counter else ()
@@ -132,14 +138,25 @@ def finish_switch(
     return [*changes, *_noted(strategy, None, request)]
 
 
-def _switchable(strategy: Strategy, counter_table: str) -> StoredCounter:
-    """The counters, in this configuration or in the other one. Raises OperationNotSupported."""
-    gapless.require_switchable(strategy, _problems(strategy, counter_table))
-    return counter_of(strategy if strategy.counter else _other(strategy, counter_table))
+def _switchable(strategy: Strategy, counter_table: str, stored: Set[str]) -> Strategy:
+    """The configuration that has the counters: this one or the other one. Raises OperationNotSupported.
+
+    `stored` names the strategies of the rows.
+    """
+    gapless.require_switchable(strategy, _problems(strategy, counter_table, stored))
+    return strategy if strategy.counter else _other(strategy, counter_table)
 
 
-def _problems(strategy: Strategy, counter_table: str) -> Iterator[str]:
-    if not isinstance(strategy, tuple(FOLLOWED.values())):
+def _require_table(strategy: Strategy, counter: StoredCounter, send: Send) -> None:
+    """Raise InvalidChange if the rows tell of counters in another table, which would be left behind."""
+    told = {str(row.rules["counter_table"]) for row in strategy.rules.read(send) if "counter_table" in row.rules}
+    for table in sorted(told):
+        if dynamodb.table_name(table) != counter.table:
+            raise InvalidChange(f"counter_table must be {table!r}, where the counters of {strategy.alias!r} are.")
+
+
+def _problems(strategy: Strategy, counter_table: str, stored: Set[str]) -> Iterator[str]:
+    if not isinstance(strategy, tuple(FOLLOWED.values())) or stored - {*FOLLOWED, type(strategy).__name__}:
         yield f"only {' and '.join(FOLLOWED)} number the same items"
     if strategy.numbers.step != 1:
         yield "STEP must be 1"

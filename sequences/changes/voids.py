@@ -1,14 +1,16 @@
 """The change `void`: a number is withdrawn, and keeps its place. And the void rows by which other changes are made."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from .. import dynamodb
 from ..dynamodb import expressions
+from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
+from ..rows.counter_rows import AGAIN
 from ..rows.layout import signed_void
 from ..rows.reading import stored_row
 from ..signals import value_voided
@@ -63,32 +65,40 @@ def _voided(value: int, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     if row:
         as_it_was = {partition: dynamodb.unmarshal(key)[partition], "void": None}
         action: Action = expressions.change_row(table, key, unchanged=as_it_was, sets={"void": note.about})
+    elif held := _held_in_a_block(seen, value, note.at):
+        return Plan(marks=marks_of(seen, note), refusal=held)
     else:
-        _require_handed_out(seen, value, note.at)
         action = void_row(seen, value, note)
     return Plan(before=value, after=value, actions=(action,))
 
 
-def _require_handed_out(seen: ScopeSnapshot, value: int, now: datetime) -> None:
-    """Raise InvalidChange for a value without an item that may still be handed out."""
+def _held_in_a_block(seen: ScopeSnapshot, value: int, now: datetime) -> InvalidChange | None:
+    """The error for a value without an item that a process may still hand out of its block.
+
+    Raises it for one that the counter may still hand out.
+    """
     if seen.by_rows:
-        return
+        return None
     counted, begin = seen.state.last_value, f"value is {value}; no item has it"
     if counted is None or value > counted:
         at = "which has no value yet" if counted is None else f"at {counted}"
         raise InvalidChange(f"{begin}, and the counter, {at}, has not handed it out: advance or seed it first.")
-    if not seen.strategy.ordered_across_processes:
-        frozen_at, seconds = (seen.frozen or {}).get("at"), _seconds_to_follow(seen)
-        if frozen_at is None or now - datetime.fromisoformat(frozen_at) < timedelta(seconds=seconds):
-            raise InvalidChange(
-                f"{begin} yet, and a process may hold it in its block: freeze the scope, wait {seconds:g} s, void it, "
-                "and thaw the scope."
-            )
+    found_at, seconds = (seen.frozen or {}).get(AGAIN, {}).get("at"), _seconds_to_follow(seen)
+    is_over = found_at and now - datetime.fromisoformat(found_at) >= timedelta(seconds=seconds)
+    if seen.strategy.ordered_across_processes or is_over:
+        return None
+    return InvalidChange(
+        f"{begin} yet, and a process may hold it in its block: freeze the scope, wait {seconds:g} s, void it, and thaw "
+        "the scope."
+    )
 
 
 def _seconds_to_follow(seen: ScopeSnapshot) -> float:
-    """How long after the time in a change others may serve blocks: it is stored by its deadline, and a process with
-    an older look than `watch_seconds` and its deadline looks first."""
+    """How long after a look has found the scope frozen others may serve blocks, and store what they took.
+
+    When the freeze was stored is not known: it may arrive late. A process with an older look than `watch_seconds` and
+    its deadline looks first, and stores by the deadline of the call.
+    """
     seconds: float = seen.strategy.option.get("watch_seconds", 0.0) + 2 * seen.strategy.option["deadline"]
     return seconds + CLOCK_SECONDS
 
@@ -124,10 +134,27 @@ def void_row(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> 
 
 def thawed_row(seen: ScopeSnapshot) -> Iterable[Action]:
     """Let the highest row freeze the scope no longer, if it does."""
-    if seen.frozen_row and seen.top is not None:
-        yield expressions.change_row(
-            seen.layout.schema.table,
-            seen.layout.key(seen.scope, seen.top),
-            unchanged={"void.frozen": seen.frozen_row},
-            removes=["void.frozen"],
-        )
+    if seen.frozen_row:
+        yield _change_frozen_row(seen, removes=["void.frozen"])
+
+
+def _change_frozen_row(seen: ScopeSnapshot, **how: Any) -> Action:
+    """An update of the highest row, which freezes the scope; `how` is as for `change_row`."""
+    assert seen.top is not None
+    schema, frozen = seen.layout.schema, {"void.frozen": seen.frozen_row}
+    return expressions.change_row(schema.table, seen.layout.key(seen.scope, seen.top), unchanged=frozen, **how)
+
+
+def marks_of(seen: ScopeSnapshot, note: ChangeNote) -> tuple[Action, ...]:
+    """What a frozen scope says of the first look that has found it so, with another token for each later one.
+
+    A thaw from before, which is still on its way, does not find what it has seen.
+    """
+    now = datetime.fromtimestamp(seen.strategy.wall(), UTC)  # after the look
+    before = (seen.frozen or {}).get(AGAIN, {"at": now.isoformat(timespec="microseconds")})
+    again = {"at": before["at"], "token": note.token}
+    marks = [_change_frozen_row(seen, sets={f"void.frozen.{AGAIN}": again})] if seen.frozen_row else []
+    name = "frozen" if "frozen" in seen.row else CLOSING
+    if name in seen.row:
+        marks.append(seen.change(unchanged={name: seen.row[name]}, sets={f"{name}.{AGAIN}": again}))
+    return tuple(marks)

@@ -135,7 +135,7 @@ def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:
     check_scope(named)
     by_lines = strategies.of(strategy.alias, named, period=period)
     if period is not None:
-        by_lines.naming.period.check(period)
+        (strategy.scopes.check_period if scope is None else by_lines.naming.period.check)(period)
     if scope is not None and (period is not None or not by_lines.layout.in_periods):
         yield Dated.of(named, period or "")
         return

@@ -33,6 +33,8 @@ from .tallies import RULERS, tallies_in
 
 CLOSED = "closed"
 """What a frozen counter says of a closed period, beside who closed it, when and why."""
+AGAIN = "again"
+"""What it says of looks that have found it frozen: when the first one was (`at`), and the `token` of the last one."""
 _COUNTING = ("last_value", "highest", "frozen", CLOSING, LAST_DOCUMENT, VERSION)
 
 
@@ -199,9 +201,7 @@ class Closings:
         return stored_row(*self.place(period), send)
 
     def listed(self, send: Send) -> dict[str, int]:
-        """From which moment on each period is closed, 0 for always. Rows beside the items are not listed."""
-        if self.rows.beside_items:
-            return {}
+        """From which moment on each period is closed, 0 for always. Rows beside the items cannot be listed."""
         read_pages = pages(self.rows.schema, f"#closed#{self.rows.name}", PERIODS_A_PAGE, "since", send=send)
         return {row["scope"]: row["since"] for row in chain.from_iterable(read_pages) if "since" in row}
 

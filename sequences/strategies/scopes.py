@@ -91,15 +91,15 @@ class Scopes:
             if cursor is None:
                 return
 
+    def check_period(self, period: str) -> None:
+        """Raise InvalidPeriod for what names no period of this sequence."""
+        self.naming.period.check(period)
+
     def _check(self, prefix: str, period: str) -> None:
         if period:
             self.check_period(period)
         elif prefix and self.layout.in_periods:
             raise OperationNotSupported(f"The scopes of {self.alias!r} are searched in one period: name it.")
-
-    def check_period(self, period: str) -> None:
-        """Raise InvalidPeriod for what names no period of this sequence."""
-        self.naming.period.check(period)
 
     def searches(self, name: str) -> bool:
         """Whether `page` takes the argument "prefix", or "period"."""

@@ -36,12 +36,13 @@ from django.utils.module_loading import import_string
 
 from project.proof.faults.elsewhere import begin
 from sequences import dynamodb
+from sequences.changes import apply
 from sequences.commit.host_lock import HostLock, hold_host_lock
-from sequences.commit.retries import Deadline, Timing, new_token
+from sequences.commit.retries import Deadline, Timing, new_token, write_once
 from sequences.dynamodb import client, expressions
 from sequences.dynamodb.configuration import DEFAULT_CLIENT
 from sequences.dynamodb.making import Send
-from sequences.exceptions import TableMissing
+from sequences.exceptions import OutcomeUnknown, TableMissing, WriteCancelled
 from sequences.metrics import Recorder, metrics
 from sequences.ops.audit import background, results
 from sequences.ops.tables import create_tables
@@ -288,6 +289,31 @@ def tapped_unasked() -> Iterator[Wire]:
         yield wire
     finally:
         making.made = before
+
+
+def held_up(change: Callable[[], object], *, after: int = 0) -> Mapping[str, Any]:
+    """A transaction of a guarded change that is on its way, after so many that were served. Its answer is lost."""
+    held: list[Mapping[str, Any]] = []
+
+    def send(operation: str, request: Mapping[str, Any], **how: Any) -> Mapping[str, Any]:
+        if len(held) == after:
+            held.append(request)
+            raise OutcomeUnknown("the answer was lost")
+        held.append(request)
+        return write_once(operation, request, **how)
+
+    with mock.patch.object(apply, "write_once", send), pytest.raises(OutcomeUnknown):
+        change()
+    return held[-1]
+
+
+def arrives(late: Mapping[str, Any]) -> bool:
+    """Whether a transaction that was held up is stored when it arrives."""
+    try:
+        dynamodb.call("transact_write_items", late)
+    except WriteCancelled:
+        return False
+    return True
 
 
 @contextmanager

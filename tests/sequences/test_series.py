@@ -42,13 +42,14 @@ from sequences import (
     series,
 )
 from sequences.actions import Delete
-from sequences.changes import close, history, reopen, void
+from sequences.changes import EVERY_SCOPE, EveryScope, close, freeze, history, recover, reopen, thaw, void
 from sequences.changes.apply import ChangeRequest
 from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import (
     GaveUp,
     InvalidChange,
     InvalidItem,
+    InvalidPeriod,
     InvalidScope,
     InvalidSequence,
     InvalidText,
@@ -66,7 +67,7 @@ from sequences.series import Line
 from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
-from tests.sequences.support import Processes, Wire, tables_of
+from tests.sequences.support import Processes, Wire, tables_of, written
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 AT = "sequences.strategies."
@@ -730,6 +731,18 @@ class TestLinesInRow:
             series.change_line("transactional", scope, dataclasses.replace(line, maximum=3), **WHO)
         assert [put("transactional", scope) for _ in range(3)] == [f"{scope}-2", f"{scope}-3", f"{scope}/10"]
 
+    @pytest.mark.parametrize(("used", "texts"), [(9, ["-10", "-11", "-12"]), (8, ["/9", "-10", "-11"])])
+    def test_a_preview_past_a_line_that_is_used_up(self, scope: str, used: int, texts: list[str]) -> None:
+        """It goes on with the line that follows, and ends where the last one does."""
+        series.create("transactional", scope, Line(format=f"{scope}/{{value}}", maximum=9), **WHO)
+        for _ in range(used):
+            put("transactional", scope)
+        line = Line(format=f"{scope}-{{value}}", start=10, maximum=12)
+        assert series.preview("transactional", scope, line) == [f"{scope}{text}" for text in texts]
+        assert series.preview("transactional", scope, line, count=9)[-1] == f"{scope}-12"
+        series.add_line("transactional", scope, line, **WHO)
+        assert [put("transactional", scope) for _ in texts] == [f"{scope}{text}" for text in texts]
+
     def test_a_period_of_before_the_lines(self, scope: str) -> None:
         """Counters of another kind of period are listed as before, and their numbers are found."""
         put("invoices", scope, date=date(2020, 1, 1))
@@ -740,6 +753,24 @@ class TestLinesInRow:
         found = get_item("invoices", 1, scope=scope, period="2020")
         assert found
         assert found.text == f"INV-{scope}-2020-1"
+
+    def test_a_period_of_lines_is_changed(self, scope: str) -> None:
+        """Its history is read, and its scopes are frozen, thawed, recovered and audited, as those of other periods."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        put("invoices", scope, date=date(2026, 1, 5))
+        place: dict[str, Any] = {"scope": EveryScope(scope), "period": "2026-01"}
+        assert [one.scope for one in freeze("invoices", **place, **WHO)] == [scope]
+        assert [one.scope for one in thaw("invoices", **place, **WHO)] == [scope]
+        assert [one.scope for one in recover("invoices", **place, margin=0, **WHO)] == [scope]
+        assert [one.kind for one in history("invoices", **place)[0]] == ["thaw", "freeze"]
+        assert f" {scope} 2026-01" in written(
+            "sequences", "audit", "invoices", "--period", "2026-01", "--prefix", scope
+        )
+        for change in (freeze, thaw, recover):
+            with pytest.raises(InvalidPeriod):
+                change("invoices", scope=EVERY_SCOPE, period="decade", **WHO)
+        with pytest.raises(InvalidPeriod):
+            history("invoices", period="decade")
 
     def test_scopes_are_searched_in_one_period(self) -> None:
         """As in a sequence without lines."""

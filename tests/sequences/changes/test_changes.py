@@ -31,7 +31,7 @@ from sequences import (
     put_next_many,
     put_next_together,
 )
-from sequences.changes import apply
+from sequences.changes import apply, freezes
 from sequences.changes.apply import ChangeNote, ChangeRequest, Plan
 from sequences.commit import host_lock
 from sequences.commit.retries import new_token, write_once
@@ -71,8 +71,10 @@ from tests.sequences.support import (
     Clock,
     Processes,
     Wire,
+    arrives,
     delete_counter,
     delete_row,
+    held_up,
     import_row,
     make,
     names_that,
@@ -857,6 +859,26 @@ class TestFreeze:
             dynamodb.call("transact_write_items", {**late, "ClientRequestToken": "held up"})
         assert put_next(name, {}, scope=scope).value > told[-1].value
 
+    @every_strategy
+    def test_a_thaw_that_was_held_up(self, name: str, scope: str) -> None:
+        """A thaw that arrives after a later freeze does nothing, although that freeze has found all done."""
+        put_some(name, scope, 2)
+        first = changes.freeze(name, scope=scope, by="ana", reason="a test")
+        thaw = partial(changes.thaw, name, scope=scope, **WHO)
+        late = held_up(thaw)
+        with pytest.raises(SequenceFrozen, match=r"by ana since .*: a test"):
+            changes.freeze(name, scope=scope, by="bob", reason="again")
+        assert not arrives(late)
+        late = held_up(thaw)
+        every = apply.apply_to_all(name, [scope], ChangeRequest("freeze", **WHO), freezes._frozen_by_now)
+        assert [(change.by, change.at) for change in every] == [("ana", first.at)]
+        assert not arrives(late)
+        with pytest.raises(SequenceFrozen, match=r"by ana since .*: a test"):
+            put_next(name, {}, scope=scope)
+        thaw()
+        assert [line.kind for line in lines(name, scope)] == ["thaw", "freeze"]
+        assert put_some(name, scope, 1)
+
     def test_a_thaw_that_a_put_has_not_seen(self, scope: str, wire: Wire) -> None:
         """A put of the whole counter that read it before a thaw does not undo the mark of the thaw."""
         put_next("optimistic-put", {}, scope=scope)
@@ -1167,6 +1189,38 @@ class TestVoid:
         changes.void("block", 5, scope=scope, **WHO)
         assert [*stored("block", scope)] == [5]
         other.stop()
+
+    @pytest.mark.parametrize("repeated", [False, True])
+    def test_a_freeze_that_arrived_late(self, scope: str, install: Callable[..., Strategy], repeated: bool) -> None:
+        """The wait begins when the freeze was found stored, by its repeat or by the first refusal."""
+        clock = Clock()
+        install("block", wall=clock, watch_seconds=10)
+        other = reserving(make("block"))
+        assert other.next_value(scope) == 1
+        late = held_up(partial(changes.freeze, "block", scope=scope, **WHO))
+        clock.now += 100
+        assert arrives(late)
+        if repeated:
+            with pytest.raises(SequenceFrozen):
+                changes.freeze("block", scope=scope, **WHO)
+        for seconds in (0, 31):
+            clock.now += seconds
+            with pytest.raises(InvalidChange, match="a process may hold it in its block: freeze the scope, wait 32 s"):
+                changes.void("block", 5, scope=scope, **WHO)
+        clock.now += 1
+        changes.void("block", 5, scope=scope, **WHO)
+        assert [*stored("block", scope)] == [5]
+        other.stop()
+
+    def test_a_freeze_of_every_block(self, scope: str, install: Callable[..., Strategy]) -> None:
+        """The wait begins with the freeze, if it is found stored at once."""
+        clock = Clock()
+        install("block", wall=clock, watch_seconds=10)
+        assert get_next_value("block", scope=scope) == 1
+        changes.freeze("block", scope=changes.EveryScope(scope), **WHO)
+        clock.now += 32
+        assert changes.void("block", 5, scope=scope, **WHO).after == 5
+        strategies["block"].stop()
 
     @pytest.mark.needs_engine  # moto counts fewer bytes as too many
     def test_an_item_without_room(self, scope: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from sequences import get_last_value, get_next_value, put_next, put_next_together, series
+from sequences import dynamodb, get_last_value, get_next_value, put_next, put_next_together, series
 from sequences.changes import (
     EVERY_SCOPE,
+    EveryScope,
     advance,
     apply,
     close,
@@ -25,7 +27,14 @@ from sequences.changes import (
     thaw,
 )
 from sequences.dynamodb.client import EngineClock
-from sequences.exceptions import InvalidChange, InvalidPeriod, OperationNotSupported, PeriodClosed, SequenceError
+from sequences.exceptions import (
+    InvalidChange,
+    InvalidPeriod,
+    InvalidScope,
+    OperationNotSupported,
+    PeriodClosed,
+    SequenceError,
+)
 from sequences.ops.audit import audit
 from sequences.registry import parse_config, strategies
 from sequences.series import Line
@@ -33,7 +42,7 @@ from sequences.strategies import Strategy
 from sequences.strategies.counter_strategy import advance_to, counter_of
 from sequences.testing.callers import at_once
 from sequences.types import Dated
-from tests.sequences.support import PATH, Clock, Wire, made_anew, read_counter, tapped, written
+from tests.sequences.support import PATH, Clock, Wire, arrives, held_up, made_anew, read_counter, tapped, written
 
 pytestmark = pytest.mark.usefixtures("own_sequences", "patience", "steady_date")
 
@@ -137,7 +146,7 @@ class TestClose:
         assert put(name, "A", token="one") == value
 
     def test_again(self, name: str, wire: Wire) -> None:
-        """What is closed stays as it is: a repeat changes nothing, and reads the list and the row of the period."""
+        """What is closed stays as it is: a repeat changes nothing that is shown, and marks the row of the period."""
         put(name, "A")
         close(name, "2025", **SIGNED)
         lines = history(name)[0]
@@ -458,6 +467,63 @@ def test_what_a_counter_says(wire: Wire) -> None:
     assert said() == {}
 
 
+class TestHeldUp:
+    """A change that arrives after a later close does nothing, although that close has found all done."""
+
+    @pytest.mark.parametrize("after", [0, 1], ids=["the period", "a scope"])
+    def test_a_period(self, name: str, after: int) -> None:
+        """Its books stay closed, in scopes with numbers and without; a reopen that is sent after the close opens."""
+        put(name, "A")
+        close(name, "2025", **SIGNED)
+        late = held_up(lambda: reopen(name, "2025", **SIGNED), after=after)
+        assert close(name, "2025", by="bob", reason="again") == []
+        assert not arrives(late)
+        for scope in ("A", "new"):
+            with pytest.raises(PeriodClosed):
+                put(name, scope)
+        reopen(name, "2025", **SIGNED)
+        assert put(name, "A") > 1
+        assert put(name, "new") == 1
+
+    @pytest.mark.parametrize("name", EXACT)
+    @pytest.mark.parametrize("after", [0, 1], ids=["the period", "a scope"])
+    def test_from_a_moment_on(self, name: str, after: int) -> None:
+        """The moment stays noted."""
+        clock = Clock(datetime(2026, 1, 10, tzinfo=UTC).timestamp())
+        strategies._made[name] = another(name, wall=clock)
+        close_later = partial(close, name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
+        put(name, "A")
+        close_later()
+        late = held_up(lambda: reopen(name, "2025", scope="A", **SIGNED), after=after)
+        close_later()
+        assert not arrives(late)
+        clock.now += 10**8
+        refused(name, "A")
+
+    @pytest.mark.parametrize("name", EXACT)
+    def test_a_freeze_after_the_moment(self, name: str) -> None:
+        """Who freezes a closed scope is told that it is closed, and it stays so."""
+        clock = Clock(datetime(2026, 1, 10, tzinfo=UTC).timestamp())
+        strategies._made[name] = another(name, wall=clock)
+        put(name, "A")
+        close(name, "2025", at=datetime(2026, 2, 1, tzinfo=UTC), **SIGNED)
+        clock.now += 10**8
+        late = held_up(lambda: reopen(name, "2025", **SIGNED), after=1)
+        with pytest.raises(PeriodClosed):
+            freeze(name, scope="A", period="2025", **SIGNED)
+        assert not arrives(late)
+        refused(name, "A")
+
+    def test_closed_again_meanwhile(self, name: str, wire: Wire) -> None:
+        """A reopen that meets a later close before it opens the scopes is refused, and leaves them closed."""
+        put(name, "A")
+        close(name, "2025", **SIGNED)
+        wire.after("TransactWriteItems", lambda: close(name, "2025", **SIGNED))
+        with pytest.raises(PeriodClosed):
+            reopen(name, "2025", **SIGNED)
+        refused(name, "A")
+
+
 class TestReopen:
     def test_all_scopes(self, name: str) -> None:
         """Numbers go on where they ended, in scopes that begin, too; and are closed again after."""
@@ -531,6 +597,19 @@ class TestRefused:
             close("invoices", "2025-01", **SIGNED)
         assert wire.sent == []
 
+    @pytest.mark.parametrize(("scope", "error"), [("#", InvalidScope), (EveryScope("B7"), InvalidChange)])
+    def test_scopes_that_cannot_be_opened(self, scope: Any, error: type[SequenceError]) -> None:
+        """Books stay closed where what is to be opened is no scope, or more than one and not all."""
+        put("invoices", "A")
+        close("invoices", "2025", **SIGNED)
+        counter = counter_of(strategies["invoices"])
+        before = counter.closings.read("2025", dynamodb.call)
+        with pytest.raises(error):
+            reopen("invoices", "2025", scope=scope, **SIGNED)
+        assert counter.closings.read("2025", dynamodb.call) == before
+        for closed in ("A", "B7"):
+            refused("invoices", closed)
+
     @pytest.mark.parametrize("to", ["SortKeyMaximum", "BlockAllocator"])
     def test_while_it_is_switched(self, to: str) -> None:
         """Writers of SortKeyMaximum do not see the books, and those that may leave gaps see no moment in the future."""
@@ -544,17 +623,18 @@ class TestRefused:
         close("invoices", "2025", **SIGNED)
         refused("invoices", "B")
 
+    @pytest.mark.parametrize("name", EXACT)
     @pytest.mark.parametrize(
         ("to", "at"), [("SortKeyMaximum", None), ("BlockAllocator", datetime(2126, 2, 1, tzinfo=UTC))]
     )
-    def test_a_switch_to_writers_that_do_not_see_them(self, to: str, at: datetime | None) -> None:
+    def test_a_switch_to_writers_that_do_not_see_them(self, name: str, to: str, at: datetime | None) -> None:
         """It begins when the books are open, also those of a period without numbers, and of a moment in the future."""
-        put("invoices", "A", NOW)
-        close("invoices", "2025", at=at, **SIGNED)
-        with pytest.raises(InvalidChange, match="'invoices' of 2025 are closed, or will be: `reopen` them before"):
-            switch("invoices", to=to, **SIGNED)
-        reopen("invoices", "2025", **SIGNED)
-        assert [made.scope for made in switch("invoices", to=to, **SIGNED)] == [None, "A"]
+        put(name, "A", NOW)
+        close(name, "2025", at=at, **SIGNED)
+        with pytest.raises(InvalidChange, match=f"'{name}' of 2025 are closed, or will be: `reopen` them before"):
+            switch(name, to=to, **SIGNED)
+        reopen(name, "2025", **SIGNED)
+        assert [made.scope for made in switch(name, to=to, **SIGNED)] == [None, "A"]
 
     def test_without_who_and_why(self) -> None:
         """As every guarded change."""

@@ -312,6 +312,31 @@ class TestRefused:
         with pytest.raises(InvalidChange, match=r"^to is 'Other'"):
             switch(NAME, to="Other", **WHO)
 
+    @pytest.mark.parametrize(
+        ("present", "to"),
+        [("SortKeyMaximum", "SortKeyMaximum"), ("SortKeyMaximum", GAPLESS), (GAPLESS, "SortKeyMaximum")],
+    )
+    @pytest.mark.parametrize("former", FAST)
+    def test_rows_of_another_pair(self, now: Now, former: str, present: str, to: str) -> None:
+        """What the rows are written by counts, whatever the present settings say: no number comes twice."""
+        last = get_next_values(3, now(former).alias, scope=SCOPE)[-1]
+        now(present)
+        with pytest.raises(OperationNotSupported, match="SortKeyMaximum and the others count in different places"):
+            switch(NAME, to=to, **WHO)
+        with pytest.raises(RulesChanged):
+            put(strategies[NAME], SCOPE)
+        assert put(now(former), SCOPE) > last
+
+    def test_an_end_by_another_strategy(self, now: Now) -> None:
+        """A switch is ended by one of its two strategies, not by one that counts the items."""
+        put(now("AtomicCounter"), SCOPE)
+        switch(NAME, to=GAPLESS, **WHO)
+        now("SortKeyMaximum")
+        with pytest.raises(OperationNotSupported, match="SortKeyMaximum and the others count in different places"):
+            finish_switch(NAME, **WHO)
+        with pytest.raises(RulesChanged):
+            put(strategies[NAME], SCOPE)
+
     def test_other_settings(self, now: Now) -> None:
         """Settings that differ in more than their strategy are refused."""
         put(now("AtomicCounter"), SCOPE)

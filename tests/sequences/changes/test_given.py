@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from sequences import get_item, get_last_value, get_next_value, items, put_next
 from sequences.actions import VALUE
-from sequences.changes import freeze, history, put_all_at, put_at, void
+from sequences.changes import freeze, given, history, put_all_at, put_at, void
 from sequences.exceptions import (
+    CancellationReason,
     InvalidChange,
     InvalidItem,
     ItemExists,
     OperationNotSupported,
+    SequenceContention,
+    SequenceError,
     SequenceExhausted,
     SequenceFrozen,
+    StorageRefused,
+    WriteCancelled,
 )
 from sequences.ops.audit import audit
 from sequences.registry import strategies
@@ -201,6 +206,25 @@ class TestRefused:
         """A given number is signed."""
         with pytest.raises(InvalidChange, match="reason is ''"):
             put_at(name, 7, {}, scope=scope, by="ana", reason="")
+
+    @pytest.mark.parametrize(("code", "error"), [("ValidationError", StorageRefused), ("None", SequenceContention)])
+    def test_an_item_that_is_refused(
+        self, code: str, error: type[SequenceError], scope: str, install: Install, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An item of several that never can be stored ends the import at once; what may pass is tried with pauses."""
+        install("atomic", GIVEN=True, deadline=0.3)
+        sent: list[object] = []
+
+        def refuse(operation: str, request: Mapping[str, Any], **how: Any) -> None:
+            sent.append(request)
+            assert len(sent) < 100
+            reasons = (CancellationReason("None"), CancellationReason(code, message="an index key of another type"))
+            raise WriteCancelled("cancelled", reasons)
+
+        monkeypatch.setattr(given, "write_once", refuse)
+        with pytest.raises(error, match="ValidationError: an index key" if code != "None" else "cancelled"):
+            give("atomic", scope, {1: {}, 2: {}, 3: {}})
+        assert len(sent) in ([1] if code != "None" else range(2, 30))
 
     def test_keys_of_their_own(self, scope: str, install: Install) -> None:
         """Items with keys of their own are for the application to store."""

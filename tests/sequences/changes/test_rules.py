@@ -19,6 +19,7 @@ from sequences.capabilities import strategy_classes
 from sequences.changes import (
     EveryScope,
     adopt,
+    advance,
     changed_settings,
     close,
     finish_switch,
@@ -227,6 +228,7 @@ def test_a_scope_that_is_left_out(become: Become, named: dict[str, Any], left_ou
     assert put_next("orders", {}, scope="b", date=datetime.date(2025, 1, 1)).value == 2
 
 
+@pytest.mark.parametrize("former", [{}, {"counter_table": DEFAULT_TABLE}], ids=["apart", "beside the items"])
 @pytest.mark.parametrize(
     ("present", "at"),
     [
@@ -234,16 +236,18 @@ def test_a_scope_that_is_left_out(become: Become, named: dict[str, Any], left_ou
         (entry_of(ATOMIC), datetime.datetime(2126, 2, 1, tzinfo=datetime.UTC)),
     ],
 )
-def test_books_that_would_be_left_behind(become: Become, present: dict[str, Any], at: datetime.datetime | None) -> None:
+def test_books_that_would_be_left_behind(
+    become: Become, former: dict[str, Any], present: dict[str, Any], at: datetime.datetime | None
+) -> None:
     """A period without numbers, or one that will be closed, is opened before: the present writers would not see it."""
-    become(TRANSACTIONAL, PERIOD="year")
+    become(TRANSACTIONAL, former, PERIOD="year")
     put()
     close("orders", "2025", at=at, **WHO)
     for dry_run in (True, False):
         become(present["STRATEGY"], present["OPTIONS"], PERIOD="year")
         with pytest.raises(InvalidChange, match="'orders' of 2025 are closed, or will be: `reopen` them before"):
             adopt("orders", **WHO, dry_run=dry_run)
-    become(TRANSACTIONAL, PERIOD="year")
+    become(TRANSACTIONAL, former, PERIOD="year")
     reopen("orders", "2025", **WHO)
     become(present["STRATEGY"], present["OPTIONS"], PERIOD="year")
     adopt("orders", **WHO)
@@ -679,6 +683,36 @@ class TestSwitch:
         become(former, LISTED)
         with pytest.raises(RulesChanged):
             put()
+
+    def test_counters_that_are_past_their_items(self, become: Become) -> None:
+        """The counters say which scopes there are, also to a process of the new strategy, whose own list is empty."""
+        become(TRANSACTIONAL)
+        put()
+        advance("orders", to=100, scope="a", **WHO)
+        become(HIGHEST)
+        assert [made.after for made in switch("orders", to="SortKeyMaximum", **WHO)] == [None, 100]
+        assert put() == 101
+
+    @pytest.mark.usefixtures("more_tables")
+    def test_counters_in_another_table(self, become: Become) -> None:
+        """A process of the new strategy must name the table of the counters, which would be left behind otherwise."""
+        history = {"history_table": "sequences"}
+        become(TRANSACTIONAL, {"counter_table": "more_counters", **history})
+        put()
+        advance("orders", to=100, scope="a", **WHO)
+        become(HIGHEST, history)
+        with pytest.raises(InvalidChange, match="counter_table must be 'more_counters'"):
+            switch("orders", to="SortKeyMaximum", scope="a", **WHO)
+        switch("orders", to="SortKeyMaximum", counter_table="more_counters", **WHO)
+        assert put() == 101
+
+    def test_rows_of_a_strategy_of_ones_own(self, become: Become) -> None:
+        """Another class than the two may count anywhere: a process of the new strategy does not pass it by."""
+        become(f"{__name__}.Passing")
+        put()
+        become(HIGHEST)
+        with pytest.raises(OperationNotSupported, match="only SortKeyMaximum and TransactionalCounter number the same"):
+            switch("orders", to="SortKeyMaximum", **WHO)
 
     @pytest.mark.usefixtures("more_tables")
     def test_it_is_finished_before_other_settings_are_adopted(self, become: Become) -> None:
