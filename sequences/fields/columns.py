@@ -136,14 +136,23 @@ class PlacedField(_OfOneModel, _BigInteger):
     def require_place(self, row: models.Model) -> None:
         """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
 
-        The database may compute either. Asks nothing. Raises InvalidScope and DateRefused.
+        The database may compute either. Asks nothing, and so looks at no rules of single scopes (SERIES).
+        Raises InvalidScope and DateRefused.
         """
-        if isinstance(self.scope, str) and not is_computed(getattr(row, column_of(row, self.scope))):
-            check_scope(self.scope_of(row))
-        if self.date is not None and (day := _value_of(row, self.date)) is not None:
-            naming = strategies[self.sequence].naming
-            if naming.uses_dates:
-                naming.period.date_of(day, 0.0)
+        naming, has_lines = strategies[self.sequence].naming, strategies.has_lines(self.sequence)
+        if self._knows_scope(row):
+            check_scope(scope := self.scope_of(row))
+            if not has_lines:
+                naming.require_scope(scope)
+        if self.date is not None and naming.takes_dates and (given := _value_of(row, self.date)) is not None:
+            day = naming.period.date_of(given, 0.0)
+            if not has_lines:
+                naming.require_day(day)
+
+    def _knows_scope(self, row: models.Model) -> bool:
+        if isinstance(self.scope, str):
+            return not is_computed(getattr(row, column_of(row, self.scope)))
+        return self.scope is None
 
     def dated(self, place: Place) -> Place:
         """The place with the day of today, if it has none and the sequence needs one: before midnight and after are

@@ -267,6 +267,34 @@ class TestOnCommit:
         late: Any = model_with(sequence="invoices", scope=lambda row: row.place, on_commit=True)
         assert the_field(late).pre_save(late(place=place), add=True) is None
 
+    @pytest.mark.parametrize(
+        ("format_", "scope", "place"),
+        [
+            ("{scope}/{value}", "place", "ACME "),
+            ("{scope}/{value}", "place", "\ufb01"),
+            ("{scope}/{value}", None, "A"),
+            ("INV-{value}", "place", "A"),
+        ],
+    )
+    def test_a_scope_that_the_text_cannot_tell_is_refused(
+        self, shop: ModuleType, settings: Settings, format_: str, scope: str | None, place: str
+    ) -> None:
+        """A row whose text could not be written is not saved; with rules of single scopes its number may come later."""
+        told = {**shop_app.SEQUENCES["invoices"], "FORMAT": format_}
+        settings.SEQUENCES = {"told": told, "ruled": {**told, "SERIES": "rules"}}
+        model: Any = model_with(sequence="told", scope=scope, on_commit=True)
+        with tapped() as wire, pytest.raises(InvalidScope, match="told"):
+            the_field(model).pre_save(model(place=place), add=True)
+        assert wire.sent == []
+        ruled: Any = model_with(sequence="ruled", scope=scope, on_commit=True)
+        assert the_field(ruled).pre_save(ruled(place=place), add=True) is None
+
+    def test_a_scope_that_the_database_computes(self, shop: ModuleType, settings: Settings) -> None:
+        """It is known when the row is numbered."""
+        settings.SEQUENCES = {"told": {**shop_app.SEQUENCES["invoices"], "FORMAT": "{scope}/{value}"}}
+        model: Any = model_with(sequence="told", scope="place", on_commit=True)
+        assert the_field(model).pre_save(model(place=Lower(Value("A"))), add=True) is None
+
     def test_a_new_row_under_a_former_key(self, shop: ModuleType) -> None:
         """A row takes the key of one that is gone, as after a restore. It is another one by the time of its making."""
         texts = []
@@ -591,6 +619,17 @@ class TestPeriods:
             number_rows(field)
         assert numbers(shop.Receipt) == [None, 1]
         assert error.value.__notes__ == [f"Not numbered: shop.Receipt {first.pk}."]
+
+    @pytest.mark.parametrize("day", [datetime.date(2020, 1, 1), datetime.date(1999, 1, 1)])
+    def test_a_day_that_cannot_be(self, shop: ModuleType, settings: Settings, day: datetime.date) -> None:
+        """A row that is dated beyond DATES, or whose year its text cannot have, is not saved."""
+        limits = {} if day.year < 2000 else {"DATES": {"past": 30}}
+        settings.SEQUENCES = {"bounded": {**shop_app.SEQUENCES["invoices"], "FORMAT": "{yy}-{value}", **limits}}
+        model: Any = model_with(sequence="bounded", date="day", on_commit=True)
+        with pytest.raises(DateRefused, match=str(day)):
+            the_field(model).pre_save(model(day=day), add=True)
+        today = datetime.date.today()  # noqa: DTZ011 - any day of these
+        assert the_field(model).pre_save(model(day=today), add=True) is None
 
     def test_the_migration_has_the_date(self) -> None:
         """A migration makes the same field."""
