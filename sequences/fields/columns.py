@@ -235,21 +235,23 @@ class SequenceTextField(_OfOneModel, _Text):
     def _check_of(self) -> list[CheckMessage]:
         try:
             number = self.number
-            format_ = strategies[number.sequence].naming.format
+            strategy = strategies[number.sequence]
         except FieldDoesNotExist as error:
             hint = "Name the SequenceField that stands in the same model."
             return [Error(str(error), hint=hint, obj=self, id="sequences.E106")]
         except (InvalidSequence, TypeError):
             return []  # the number's own check reports it
+        is_bare = strategy.config.format is None  # scopes that a FORMAT does not tell apart take no numbers at all
         missing = [
-            *(["{scope}"] if number.scope is not None and not format_.uses_scope else []),
-            *(["{period}"] if number.in_periods and not format_.uses_dates else []),
+            *(["{scope}"] if number.scope is not None and is_bare else []),
+            *(["{period}"] if number.in_periods and not strategy.naming.format.uses_dates else []),
         ]
         if not self.unique or not missing:
             return []
         fields = " and no ".join(missing)
         problem = f"Two rows may have the same text: the FORMAT of {number.sequence!r} has no {fields}."
-        return [Error(problem, hint="Add it to FORMAT, or set unique=False.", obj=self, id="sequences.E107")]
+        hint = "Add it to FORMAT, or set unique=False." if is_bare else "Add it to FORMAT."
+        return [Error(problem, hint=hint, obj=self, id="sequences.E107")]
 
 
 def text_fields(model: type[models.Model]) -> list[SequenceTextField]:

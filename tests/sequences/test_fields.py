@@ -741,13 +741,27 @@ class TestChecks:
         """The sequences of the shop, and one whose items bring their keys."""
         options = {"value_in": "attribute", "key_names": ["id"]}
         own_keys = {**shop_app.SEQUENCES["invoices"], "TABLE": "own_keys", "OPTIONS": options}
-        yearly = {**shop_app.SEQUENCES["orders"], "PERIOD": "year"}
-        settings.SEQUENCES = {**shop_app.SEQUENCES, "with-own-keys": own_keys, "yearly": yearly}
+        orders = shop_app.SEQUENCES["orders"]
+        more = {
+            "with-own-keys": own_keys,
+            "yearly": {**orders, "PERIOD": "year"},
+            "by-scope": {**orders, "FORMAT": "{scope}-{value}"},
+            "by-value": {**orders, "FORMAT": "INV-{value}"},
+        }
+        settings.SEQUENCES = {**shop_app.SEQUENCES, **more}
 
     @pytest.mark.parametrize("name", ["Order", "Delivery", "Invoice", "Receipt", "CreditNote", "Reminder"])
     def test_right_arguments(self, shop: ModuleType, name: str) -> None:
         """A field that is right is silent."""
         assert found(getattr(shop, name)) == []
+
+    @pytest.mark.parametrize(("format_", "scope"), [("{scope}-{value}", None), ("INV-{value}", "place")])
+    def test_rules_of_single_scopes(
+        self, shop: ModuleType, settings: Settings, format_: str, scope: str | None
+    ) -> None:
+        """With SERIES the rules of a scope say its FORMAT, which no check knows."""
+        settings.SEQUENCES = {"ruled": {**shop_app.SEQUENCES["orders"], "FORMAT": format_, "SERIES": "rules"}}
+        assert "sequences.E103" not in [message.id for message in found(model_with(sequence="ruled", scope=scope))]
 
     def test_a_key_of_several_columns(self, shop: ModuleType) -> None:
         """A primary key of scope and number is unique: a row gets it when it is saved, or with others."""
@@ -770,6 +784,14 @@ class TestChecks:
             ({"sequence": "orders", "scope": "palce"}, "E103", "scope='palce' is no other column of", "Name another"),
             ({"sequence": "orders", "scope": "number"}, "E103", "scope='number' is no other column", "Name another"),
             ({"sequence": "orders", "scope": 7}, "E103", "scope=7 is no other column", "give a function"),
+            (
+                {"sequence": "by-scope"},
+                "E103",
+                "'by-scope' has {scope}, and the field names no",
+                "Give the field a scope",
+            ),
+            ({"sequence": "by-value", "scope": "place"}, "E103", "'by-value' has no {scope}", "Add {scope} to FORMAT"),
+            ({"sequence": "by-value", "scope": str}, "E103", "'by-value' has no {scope}", "or leave the scope out"),
             ({"sequence": "yearly", "date": "palce"}, "E105", "date='palce' is no date of", "Name a DateField"),
             ({"sequence": "yearly", "date": "place"}, "E105", "date='place' is no date of", "Name a DateField"),
             ({"sequence": "orders", "date": "day"}, "E105", "'orders' has no PERIOD", "a PERIOD"),
