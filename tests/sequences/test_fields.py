@@ -461,6 +461,25 @@ class TestAfterACrash:
         number_on_commit(invoice)
         assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
 
+    def test_a_column_that_may_be_null(self, shop: ModuleType) -> None:
+        """Rows that are older than their column are numbered where the command names their model, and only there."""
+        model: Any = model_with(sequence="orders", null=True, unique=True)
+        with connection.schema_editor() as editor:
+            editor.create_model(model)
+        try:
+            model.objects.bulk_create([model(place="A", day="2026-01-01", number=Value(None))])
+            apps.register_model("shop", model)
+            said = []
+            for names in ([], ["shop.Numbered"]):
+                call_command("number_rows", *names, stdout=(output := io.StringIO()))
+                said.append("shop.Numbered.number: 1 rows numbered" in output.getvalue())
+            assert (said, numbers(model)) == ([False, True], [1001])
+        finally:
+            del apps.all_models["shop"]["numbered"]
+            apps.clear_cache()
+            with connection.schema_editor() as editor:
+                editor.delete_model(model)
+
     def test_an_unknown_model_is_an_error(self, shop: ModuleType) -> None:
         """The command says how a model is named."""
         with pytest.raises(CommandError, match=r"Name models as shop\.Invoice\.$"):
