@@ -48,7 +48,7 @@ class _NumberAttribute(DeferredAttribute):
 
 
 class SequenceField(PlacedField):
-    """A number of a sequence, which the row gets before it is first saved.
+    """A number of a sequence, which the row gets while it is first saved.
 
     An SQL rollback leaves a gap: the number is taken before the row is stored, and never given again. Rows that must
     have no gap say `on_commit=True`. Then the column is NULL until the transaction is committed, and the row gets its

@@ -247,7 +247,7 @@ CHANGES: Mapping[str, Subcommand] = {
         "after a restore: above all that is stored or remembered",
         _by(changes.recover, "margin", "past", "since"),
         {
-            "--margin": {"type": int, "default": MARGIN, "help": "how many numbers to leave out beyond that"},
+            "--margin": {"type": int, "default": MARGIN, "help": f"how many numbers to leave out beyond it ({MARGIN})"},
             "--past": {"type": int, "help": "a number that is known to have been handed out"},
             "--since": {"type": _moment, "help": "go on after a failure: leave what was recovered since then"},
         },

@@ -25,6 +25,7 @@ from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
 from django.db.models import Value
 from django.db.models.functions import Lower
+from django.db.models.signals import post_save, pre_save
 from django.forms import modelform_factory
 from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
@@ -79,6 +80,22 @@ class TestBeforeTheSave:
         first, second = shop.Order.objects.create(customer="A"), shop.Order(customer="B")
         second.save()
         assert [first.number, second.number] == numbers(shop.Order) == [1001, 1002]
+
+    def test_who_sees_the_number(self, shop: ModuleType) -> None:
+        """A row gets its number while it is saved: after `pre_save` and before `post_save`."""
+        seen: list[Any] = []
+
+        def see(instance: Any, **_: object) -> None:
+            seen.append(instance.number)
+
+        for signal in (pre_save, post_save):
+            signal.connect(see, sender=shop.Order)
+        try:
+            shop.Order.objects.create(customer="A")
+        finally:
+            for signal in (pre_save, post_save):
+                signal.disconnect(see, sender=shop.Order)
+        assert seen == [None, 1001]
 
     def test_a_second_save_takes_no_number(self, shop: ModuleType) -> None:
         """A row that is saved again keeps its number, and nothing is sent."""

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 from pytest_django import Settings
 
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
+from sequences.changes.moves import MARGIN
 from sequences.ops import overview
 from sequences.registry import strategies
 from sequences.testing.embedded import Engine
@@ -64,6 +65,14 @@ def test_options_of_django(name: list[str]) -> None:
     assert (before["settings"], before["traceback"], before["verbosity"]) == ("shop.settings", True, 2)
     assert parser.parse_args(name).skip_checks is False
     assert parser.parse_args(["engine"]).skip_checks is True
+
+
+def test_a_default_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help of `recover` says how many numbers it leaves out where nobody says it."""
+    parser = load_command_class("sequences", "sequences").create_parser("manage.py", "sequences")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["recover", "--help"])
+    assert f"how many numbers to leave out beyond it ({MARGIN})" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_reader_that_has_read_enough() -> None:
