@@ -176,7 +176,7 @@ def _sequence_field(column: str, alias: str) -> SequenceField:
     try:
         field = apps.get_model(model)._meta.get_field(name)
     except (LookupError, FieldDoesNotExist) as error:
-        raise CommandError(f"{error} Name a column as shop.Order.number.") from error
+        raise CommandError(f"{str(error).removesuffix('.')}. Name a column as shop.Order.number.") from error
     if not isinstance(field, SequenceField):
         raise CommandError(f"{column} is no SequenceField: for another column use SeedSequence in a migration.")
     if field.sequence != alias:
