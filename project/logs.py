@@ -32,4 +32,4 @@ def is_fault(record: logging.LogRecord) -> bool:
 
 def formatter_of_others() -> logging.Formatter | None:
     """The formatter for programs with a format of their own, as gunicorn; None where text is read."""
-    return JSONFormatter(ACCESS) if environment.log_format() == "json" else None
+    return JSONFormatter(fields=ACCESS) if environment.log_format() == "json" else None

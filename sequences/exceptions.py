@@ -97,7 +97,7 @@ class SequenceError(Exception):
 
 
 class InvalidSequence(SequenceError):
-    """The setting SEQUENCES is wrong, or has no such sequence."""
+    """The setting SEQUENCES, or one beside it, is wrong, or there is no such sequence."""
 
 
 class InvalidScope(SequenceError, ValueError):

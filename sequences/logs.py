@@ -1,6 +1,6 @@
 """Lines of the log as JSON, for programs that collect them: one object a line, with the fields that are named here.
 
-    LOGGING = {"formatters": {"json": {"()": "sequences.logs.JSONFormatter"}}, ...}
+    LOGGING = {"formatters": {"json": {"()": "sequences.logs.JSONFormatter", "fields": ["tenant"]}}, ...}
 
 Whatever else a record has stays out of it: other libraries put whole requests there, with their queries.
 
@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 __all__ = ["EVENTS", "FIELDS", "JSONFormatter"]
 
@@ -42,10 +42,22 @@ FIELDS = (*ABOUT_FIELDS,)
 
 
 class JSONFormatter(logging.Formatter):
-    """Writes time (UTC), level, logger and message, then FIELDS and the `fields` of the application, if it has them."""
+    """Writes time (UTC), level, logger and message, then FIELDS and the `fields` of the application, if it has them.
 
-    def __init__(self, fields: Iterable[str] = ()) -> None:
-        super().__init__()
+    The other arguments are those that Python's configuration of logs gives to any formatter. They change no line.
+    """
+
+    def __init__(
+        self,
+        fmt: str | None = None,
+        datefmt: str | None = None,
+        style: Literal["%", "{", "$"] = "%",
+        validate: bool = True,
+        *,
+        fields: Iterable[str] = (),
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(fmt, datefmt, style, validate, defaults=defaults)
         self.fields = (*FIELDS, *fields)
 
     def format(self, record: logging.LogRecord) -> str:

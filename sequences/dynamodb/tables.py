@@ -3,6 +3,7 @@
 import logging
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from ..exceptions import NotConfigured, NotWritten, OutcomeUnknown, StorageError, TableMissing
+from ..exceptions import InvalidSequence, NotConfigured, NotWritten, OutcomeUnknown, StorageError, TableMissing
 from . import client
 from .configuration import DEFAULT_CLIENT
 from .errors import translate_errors
@@ -18,6 +19,7 @@ from .lives import KnownLife, TableLife, copies_in
 
 logger = logging.getLogger(__name__)
 
+_is_prefix = re.compile(r"[A-Za-z0-9_.-]*").fullmatch
 ASK_AGAIN_SECONDS = 60.0
 LONGEST_PAUSE = 60.0  # in which no table is deleted and restored
 INDEX_SECONDS = 120.0
@@ -29,8 +31,14 @@ UNDESCRIBED = (
 
 
 def table_name(name: str) -> str:
-    """The full name of a table: the setting TABLE_PREFIX and the given name."""
-    return f"{getattr(settings, 'TABLE_PREFIX', '')}{name}"
+    """The full name of a table: the setting TABLE_PREFIX and the given name. Raises InvalidSequence for a wrong one."""
+    prefix = getattr(settings, "TABLE_PREFIX", "")
+    if not (isinstance(prefix, str) and _is_prefix(prefix)):
+        raise InvalidSequence(
+            f"The setting TABLE_PREFIX is {prefix!r}; it must be a text of letters, digits, '_', '-' or '.', and may "
+            "be empty."
+        )
+    return f"{prefix}{name}"
 
 
 def life_of(

@@ -194,7 +194,7 @@ def _remedied(error: Exception) -> str:
         return "a number has at most 38 digits. Store it as a text."
     if "Unsupported type" in str(error):
         return f"{error}. Store it as a text, for example by str() or isoformat()."
-    return str(error)
+    return f"{str(error).removesuffix('.')}."
 
 
 def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:

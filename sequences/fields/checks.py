@@ -58,12 +58,29 @@ def _how(field: PlacedField) -> str:
 
 
 def _scope(field: PlacedField) -> Iterator[Problem]:
+    yield from _scope_in_texts(field)
     if field.scope is None or callable(field.scope):
         return
     column = _column(field, field.scope) if field.scope != field.name else None
     if column is None or not column.concrete:
         problem = f"scope={field.scope!r} is no other column of {field.model._meta.label}."
         yield "E103", problem, "Name another column of the model, or give a function from the row to a text."
+
+
+def _scope_in_texts(field: PlacedField) -> Iterator[Problem]:
+    """Whether FORMAT can write the scopes of the rows. With SERIES each scope may have a FORMAT of its own."""
+    try:
+        naming = strategies[field.sequence].naming
+    except (InvalidSequence, TypeError):
+        return  # `_sequence` reports it
+    if strategies.has_lines(field.sequence):
+        return
+    if field.scope is None and naming.format.uses_scope:
+        problem = f"The FORMAT of {field.sequence!r} has {{scope}}, and the field names no scope."
+        yield "E103", problem, "Give the field a scope, or leave {scope} out of FORMAT."
+    elif field.scope is not None and not naming.takes("any"):
+        problem = f"The field has scopes, and the FORMAT of {field.sequence!r} has no {{scope}} that tells them apart."
+        yield "E103", problem, "Add {scope} to FORMAT, or leave the scope out."
 
 
 def _date(field: PlacedField) -> Iterator[Problem]:

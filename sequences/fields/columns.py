@@ -136,14 +136,23 @@ class PlacedField(_OfOneModel, _BigInteger):
     def require_place(self, row: models.Model) -> None:
         """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
 
-        The database may compute either. Asks nothing. Raises InvalidScope and DateRefused.
+        The database may compute either. Asks nothing, and so looks at no rules of single scopes (SERIES).
+        Raises InvalidScope and DateRefused.
         """
-        if isinstance(self.scope, str) and not is_computed(getattr(row, column_of(row, self.scope))):
-            check_scope(self.scope_of(row))
-        if self.date is not None and (day := _value_of(row, self.date)) is not None:
-            naming = strategies[self.sequence].naming
-            if naming.uses_dates:
-                naming.period.date_of(day, 0.0)
+        naming, has_lines = strategies[self.sequence].naming, strategies.has_lines(self.sequence)
+        if self._knows_scope(row):
+            check_scope(scope := self.scope_of(row))
+            if not has_lines:
+                naming.require_scope(scope)
+        if self.date is not None and naming.takes_dates and (given := _value_of(row, self.date)) is not None:
+            day = naming.period.date_of(given, 0.0)
+            if not has_lines:
+                naming.require_day(day)
+
+    def _knows_scope(self, row: models.Model) -> bool:
+        if isinstance(self.scope, str):
+            return not is_computed(getattr(row, column_of(row, self.scope)))
+        return self.scope is None
 
     def dated(self, place: Place) -> Place:
         """The place with the day of today, if it has none and the sequence needs one: before midnight and after are
@@ -226,21 +235,23 @@ class SequenceTextField(_OfOneModel, _Text):
     def _check_of(self) -> list[CheckMessage]:
         try:
             number = self.number
-            format_ = strategies[number.sequence].naming.format
+            strategy = strategies[number.sequence]
         except FieldDoesNotExist as error:
             hint = "Name the SequenceField that stands in the same model."
             return [Error(str(error), hint=hint, obj=self, id="sequences.E106")]
         except (InvalidSequence, TypeError):
             return []  # the number's own check reports it
+        is_bare = strategy.config.format is None  # scopes that a FORMAT does not tell apart take no numbers at all
         missing = [
-            *(["{scope}"] if number.scope is not None and not format_.uses_scope else []),
-            *(["{period}"] if number.in_periods and not format_.uses_dates else []),
+            *(["{scope}"] if number.scope is not None and is_bare else []),
+            *(["{period}"] if number.in_periods and not strategy.naming.format.uses_dates else []),
         ]
         if not self.unique or not missing:
             return []
         fields = " and no ".join(missing)
         problem = f"Two rows may have the same text: the FORMAT of {number.sequence!r} has no {fields}."
-        return [Error(problem, hint="Add it to FORMAT, or set unique=False.", obj=self, id="sequences.E107")]
+        hint = "Add it to FORMAT, or set unique=False." if is_bare else "Add it to FORMAT."
+        return [Error(problem, hint=hint, obj=self, id="sequences.E107")]
 
 
 def text_fields(model: type[models.Model]) -> list[SequenceTextField]:

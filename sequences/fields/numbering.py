@@ -4,7 +4,6 @@ import datetime
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, models, router, transaction
@@ -14,7 +13,7 @@ from ..registry import strategies
 from ..services import put_next_many
 from ..types import Allocation
 from .columns import Place
-from .sequence_field import SequenceField, sequence_fields
+from .sequence_field import Loaded, SequenceField, sequence_fields
 
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
@@ -69,7 +68,8 @@ def count_on_commit(row: models.Model, using: str) -> None:
     """Move the counters past the numbers that a fixture brings, when the transaction that loads it is committed.
 
     So a fixture may name rows that come later in it, costs two requests for each scope and date, and asks nothing for a
-    test that never commits. A failure is logged, as the rows are stored: `sequences seed --column` does the same.
+    test that never commits. A row that takes a number in the same transaction lets them move before. A failure is
+    logged, as the rows are stored: `sequences seed --column` does the same.
     """
     for field in sequence_fields(type(row)):
         if getattr(row, field.attname) is not None:
@@ -79,21 +79,6 @@ def count_on_commit(row: models.Model, using: str) -> None:
                     break
             else:
                 transaction.on_commit(Loaded(field, [row]), using=using, robust=True)
-
-
-@dataclass
-class Loaded:
-    """The rows of one transaction that came from fixtures, and are not counted yet."""
-
-    field: SequenceField
-    rows: list[models.Model]
-
-    def __post_init__(self) -> None:
-        self.__qualname__ = "count_on_commit"  # Django logs this name with an error
-
-    def __call__(self) -> None:
-        rows, self.rows = self.rows, []  # a test that loads more goes on in the same transaction
-        self.field.count_past(rows)
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:

@@ -180,7 +180,7 @@ def _sequence_field(column: str, alias: str) -> SequenceField:
     try:
         field = apps.get_model(model)._meta.get_field(name)
     except (LookupError, FieldDoesNotExist) as error:
-        raise CommandError(f"{error} Name a column as shop.Order.number.") from error
+        raise CommandError(f"{str(error).removesuffix('.')}. Name a column as shop.Order.number.") from error
     if not isinstance(field, SequenceField):
         raise CommandError(f"{column} is no SequenceField: for another column use SeedSequence in a migration.")
     if field.sequence != alias:
@@ -249,7 +249,7 @@ CHANGES: Mapping[str, Subcommand] = {
         "after a restore: above all that is stored or remembered",
         _by(changes.recover, "margin", "past", "since"),
         {
-            "--margin": {"type": int, "default": MARGIN, "help": "how many numbers to leave out beyond that"},
+            "--margin": {"type": int, "default": MARGIN, "help": f"how many numbers to leave out beyond it ({MARGIN})"},
             "--past": {"type": int, "help": "a number that is known to have been handed out"},
             "--since": {"type": _moment, "help": "go on after a failure: leave what was recovered since then"},
         },

@@ -44,7 +44,7 @@ def run_engine(command: BaseCommand, options: Options) -> None:
             with engine_at(engine.endpoint), all_clients_here():
                 tables = ", ".join(create_tables())
                 lines = ["export " + " ".join(f"{name}={os.environ[name]}" for name in names) for names in ENVIRONMENT]
-            kept = "nowhere: they are in memory" if engine.path is None or engine.fallback else engine.path
+            kept = "nowhere: they are in memory" if engine.path is None or engine.fallback else f"in {engine.path}"
             about = f"# Tables: {tables}. Data are kept {kept}. Ctrl-C ends the engine."
             command.stdout.write("\n".join([about, *lines]))
             command.stdout.flush()

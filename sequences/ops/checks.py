@@ -41,6 +41,8 @@ def check_sequences() -> Iterator[CheckMessage]:
             read()
         except InvalidSequence as error:
             yield Error(str(error), hint="See docs/watching.md.", id=name)
+    if any(check_prefix()):
+        return  # no sequence can be used
     try:
         aliases = list(configured())
     except InvalidSequence as error:
@@ -51,6 +53,14 @@ def check_sequences() -> Iterator[CheckMessage]:
             strategies[alias]
         except InvalidSequence as error:
             yield Error(str(error), hint="See docs/settings.md.", id="sequences.E001")
+
+
+def check_prefix() -> Iterator[CheckMessage]:
+    """An error (sequences.E011) if no table can have a name that begins with TABLE_PREFIX."""
+    try:
+        dynamodb.table_name("")
+    except InvalidSequence as error:
+        yield Error(str(error), hint="See docs/settings.md.", id="sequences.E011")
 
 
 def check_keys() -> Iterator[CheckMessage]:
@@ -182,7 +192,16 @@ def check_namesake() -> Iterator[CheckMessage]:
     yield Error(said, hint=hint, id="sequences.E006")
 
 
-CHECKS = (check_sequences, check_keys, check_tables, check_texts, check_apart, check_client, check_namesake)
+CHECKS = (
+    check_sequences,
+    check_prefix,
+    check_keys,
+    check_tables,
+    check_texts,
+    check_apart,
+    check_client,
+    check_namesake,
+)
 
 
 def _place(schema: KeySchema) -> tuple[str, str]:

@@ -84,6 +84,21 @@ class Naming:
         """Whether the texts tell this scope from others, so that it can count."""
         return scope is None or self._tells_scopes
 
+    def require_scope(self, scope: str | None) -> None:
+        """Raise InvalidScope for a scope that the texts cannot tell from others."""
+        if not self.takes(scope):
+            raise InvalidScope(
+                f"The scope is {scope!r}; the FORMAT of {self.numbers.alias!r} has no {{scope}}, so two scopes would "
+                "have the same texts: add it to FORMAT, or leave the scope out."
+            )
+        self.format.check_scope(scope)
+
+    def require_day(self, day: datetime.date) -> None:
+        """Raise DateRefused for a day that FORMAT cannot write, or that is beyond DATES."""
+        self.format.check_day(day)
+        if self.limits:
+            self.limits.require(day)
+
     def dated(
         self, scope: str | None, date: datetime.date | None, period: str | None = None
     ) -> tuple[Scope, datetime.date | None]:
@@ -93,19 +108,15 @@ class Naming:
         is not in FORMAT, ValueError for a date that the sequence does not use, and DateRefused for one of another
         millennium, or century where FORMAT has {yy}.
         """
-        alias = self.numbers.alias
-        if not self.takes(scope):
-            raise InvalidScope(
-                f"The scope is {scope!r}; the FORMAT of {alias!r} has no {{scope}}, so two scopes would have the "
-                "same texts: add it to FORMAT, or leave the scope out."
-            )
-        self.format.check_scope(scope)
+        self.require_scope(scope)
         if period is not None:
             self.period.check(period)
             return Dated.of(scope, period), None
         if not self.takes_dates:
             if date is not None and not self.numbers.of_line:
-                raise ValueError(f"{alias!r} has no PERIOD, and no date in its FORMAT: leave the date out.")
+                raise ValueError(
+                    f"{self.numbers.alias!r} has no PERIOD, and no date in its FORMAT: leave the date out."
+                )
             return scope, None
         day = self.period.date_of(date, self._wall())
         self.format.check_day(day)

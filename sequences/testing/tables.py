@@ -134,7 +134,7 @@ def committed(using: str = DEFAULT_DB_ALIAS) -> AbstractContextManager[Any]:
 
 def _count_fixtures() -> None:
     """Move the counters past the numbers of `fixtures`, whose transaction is never committed in a `TestCase`."""
-    from ..fields.numbering import Loaded
+    from ..fields.sequence_field import Loaded
 
     for connection in connections.all(initialized_only=True):
         for _, waiting, *_ in connection.run_on_commit:

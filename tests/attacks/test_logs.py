@@ -8,6 +8,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from logging.config import DictConfigurator
 from typing import Any
 
 import pytest
@@ -268,7 +269,7 @@ def test_json_has_only_what_is_named() -> None:
     """What other libraries put into a record, such as a whole request, stays out of the line; no text forges one."""
     fields = {"request": "/?token=secret", "value": 7, "scope": "AB\u2028C", "path": "a\nb"}
     record = logging.makeLogRecord({"name": "any", "msg": 'said "%s"', "args": ("x\n{}",), "created": 0.0, **fields})
-    line = JSONFormatter(["path"]).format(record)
+    line = JSONFormatter(fields=["path"]).format(record)
     assert line.splitlines() == [line]
     assert json.loads(line) == {
         "time": "1970-01-01T00:00:00.000+00:00",
@@ -279,6 +280,18 @@ def test_json_has_only_what_is_named() -> None:
         "value": 7,
         "path": "a\nb",
     }
+
+
+@pytest.mark.parametrize("by", ["()", "class"])
+@pytest.mark.parametrize("more", [{}, {"format": "{message}", "style": "{", "datefmt": "%d", "validate": False}])
+def test_json_is_configured_as_any_formatter(by: str, more: dict[str, Any]) -> None:
+    """LOGGING names it by its class or as a factory, which may have fields; a format changes no line."""
+    fields = {"fields": ["path"]} if by == "()" else {}
+    formatter = DictConfigurator({}).configure_formatter({by: "sequences.logs.JSONFormatter", **more, **fields})
+    record = logging.makeLogRecord({"name": "any", "msg": "said", "created": 0.0, "path": "a", "value": 7})
+    line = json.loads(formatter.format(record))
+    assert (line["time"], line["message"], line["value"]) == ("1970-01-01T00:00:00.000+00:00", "said", 7)
+    assert line.get("path") == ("a" if fields else None)
 
 
 def test_json_tells_of_an_error() -> None:

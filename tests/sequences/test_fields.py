@@ -25,6 +25,7 @@ from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
 from django.db.models import Value
 from django.db.models.functions import Lower
+from django.db.models.signals import post_save, pre_save
 from django.forms import modelform_factory
 from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
@@ -79,6 +80,22 @@ class TestBeforeTheSave:
         first, second = shop.Order.objects.create(customer="A"), shop.Order(customer="B")
         second.save()
         assert [first.number, second.number] == numbers(shop.Order) == [1001, 1002]
+
+    def test_who_sees_the_number(self, shop: ModuleType) -> None:
+        """A row gets its number while it is saved: after `pre_save` and before `post_save`."""
+        seen: list[Any] = []
+
+        def see(instance: Any, **_: object) -> None:
+            seen.append(instance.number)
+
+        for signal in (pre_save, post_save):
+            signal.connect(see, sender=shop.Order)
+        try:
+            shop.Order.objects.create(customer="A")
+        finally:
+            for signal in (pre_save, post_save):
+                signal.disconnect(see, sender=shop.Order)
+        assert seen == [None, 1001]
 
     def test_a_second_save_takes_no_number(self, shop: ModuleType) -> None:
         """A row that is saved again keeps its number, and nothing is sent."""
@@ -267,6 +284,34 @@ class TestOnCommit:
         late: Any = model_with(sequence="invoices", scope=lambda row: row.place, on_commit=True)
         assert the_field(late).pre_save(late(place=place), add=True) is None
 
+    @pytest.mark.parametrize(
+        ("format_", "scope", "place"),
+        [
+            ("{scope}/{value}", "place", "ACME "),
+            ("{scope}/{value}", "place", "\ufb01"),
+            ("{scope}/{value}", None, "A"),
+            ("INV-{value}", "place", "A"),
+        ],
+    )
+    def test_a_scope_that_the_text_cannot_tell_is_refused(
+        self, shop: ModuleType, settings: Settings, format_: str, scope: str | None, place: str
+    ) -> None:
+        """A row whose text could not be written is not saved; with rules of single scopes its number may come later."""
+        told = {**shop_app.SEQUENCES["invoices"], "FORMAT": format_}
+        settings.SEQUENCES = {"told": told, "ruled": {**told, "SERIES": "rules"}}
+        model: Any = model_with(sequence="told", scope=scope, on_commit=True)
+        with tapped() as wire, pytest.raises(InvalidScope, match="told"):
+            the_field(model).pre_save(model(place=place), add=True)
+        assert wire.sent == []
+        ruled: Any = model_with(sequence="ruled", scope=scope, on_commit=True)
+        assert the_field(ruled).pre_save(ruled(place=place), add=True) is None
+
+    def test_a_scope_that_the_database_computes(self, shop: ModuleType, settings: Settings) -> None:
+        """It is known when the row is numbered."""
+        settings.SEQUENCES = {"told": {**shop_app.SEQUENCES["invoices"], "FORMAT": "{scope}/{value}"}}
+        model: Any = model_with(sequence="told", scope="place", on_commit=True)
+        assert the_field(model).pre_save(model(place=Lower(Value("A"))), add=True) is None
+
     def test_a_new_row_under_a_former_key(self, shop: ModuleType) -> None:
         """A row takes the key of one that is gone, as after a restore. It is another one by the time of its making."""
         texts = []
@@ -433,6 +478,25 @@ class TestAfterACrash:
         number_on_commit(invoice)
         assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
 
+    def test_a_column_that_may_be_null(self, shop: ModuleType) -> None:
+        """Rows that are older than their column are numbered where the command names their model, and only there."""
+        model: Any = model_with(sequence="orders", null=True, unique=True)
+        with connection.schema_editor() as editor:
+            editor.create_model(model)
+        try:
+            model.objects.bulk_create([model(place="A", day="2026-01-01", number=Value(None))])
+            apps.register_model("shop", model)
+            said = []
+            for names in ([], ["shop.Numbered"]):
+                call_command("number_rows", *names, stdout=(output := io.StringIO()))
+                said.append("shop.Numbered.number: 1 rows numbered" in output.getvalue())
+            assert (said, numbers(model)) == ([False, True], [1001])
+        finally:
+            del apps.all_models["shop"]["numbered"]
+            apps.clear_cache()
+            with connection.schema_editor() as editor:
+                editor.delete_model(model)
+
     def test_an_unknown_model_is_an_error(self, shop: ModuleType) -> None:
         """The command says how a model is named."""
         with pytest.raises(CommandError, match=r"Name models as shop\.Invoice\.$"):
@@ -592,6 +656,17 @@ class TestPeriods:
         assert numbers(shop.Receipt) == [None, 1]
         assert error.value.__notes__ == [f"Not numbered: shop.Receipt {first.pk}."]
 
+    @pytest.mark.parametrize("day", [datetime.date(2020, 1, 1), datetime.date(1999, 1, 1)])
+    def test_a_day_that_cannot_be(self, shop: ModuleType, settings: Settings, day: datetime.date) -> None:
+        """A row that is dated beyond DATES, or whose year its text cannot have, is not saved."""
+        limits = {} if day.year < 2000 else {"DATES": {"past": 30}}
+        settings.SEQUENCES = {"bounded": {**shop_app.SEQUENCES["invoices"], "FORMAT": "{yy}-{value}", **limits}}
+        model: Any = model_with(sequence="bounded", date="day", on_commit=True)
+        with pytest.raises(DateRefused, match=str(day)):
+            the_field(model).pre_save(model(day=day), add=True)
+        today = datetime.date.today()  # noqa: DTZ011 - any day of these
+        assert the_field(model).pre_save(model(day=today), add=True) is None
+
     def test_the_migration_has_the_date(self) -> None:
         """A migration makes the same field."""
         field = SequenceField(sequence="orders", date="day")
@@ -702,13 +777,27 @@ class TestChecks:
         """The sequences of the shop, and one whose items bring their keys."""
         options = {"value_in": "attribute", "key_names": ["id"]}
         own_keys = {**shop_app.SEQUENCES["invoices"], "TABLE": "own_keys", "OPTIONS": options}
-        yearly = {**shop_app.SEQUENCES["orders"], "PERIOD": "year"}
-        settings.SEQUENCES = {**shop_app.SEQUENCES, "with-own-keys": own_keys, "yearly": yearly}
+        orders = shop_app.SEQUENCES["orders"]
+        more = {
+            "with-own-keys": own_keys,
+            "yearly": {**orders, "PERIOD": "year"},
+            "by-scope": {**orders, "FORMAT": "{scope}-{value}"},
+            "by-value": {**orders, "FORMAT": "INV-{value}"},
+        }
+        settings.SEQUENCES = {**shop_app.SEQUENCES, **more}
 
     @pytest.mark.parametrize("name", ["Order", "Delivery", "Invoice", "Receipt", "CreditNote", "Reminder"])
     def test_right_arguments(self, shop: ModuleType, name: str) -> None:
         """A field that is right is silent."""
         assert found(getattr(shop, name)) == []
+
+    @pytest.mark.parametrize(("format_", "scope"), [("{scope}-{value}", None), ("INV-{value}", "place")])
+    def test_rules_of_single_scopes(
+        self, shop: ModuleType, settings: Settings, format_: str, scope: str | None
+    ) -> None:
+        """With SERIES the rules of a scope say its FORMAT, which no check knows."""
+        settings.SEQUENCES = {"ruled": {**shop_app.SEQUENCES["orders"], "FORMAT": format_, "SERIES": "rules"}}
+        assert "sequences.E103" not in [message.id for message in found(model_with(sequence="ruled", scope=scope))]
 
     def test_a_key_of_several_columns(self, shop: ModuleType) -> None:
         """A primary key of scope and number is unique: a row gets it when it is saved, or with others."""
@@ -731,6 +820,14 @@ class TestChecks:
             ({"sequence": "orders", "scope": "palce"}, "E103", "scope='palce' is no other column of", "Name another"),
             ({"sequence": "orders", "scope": "number"}, "E103", "scope='number' is no other column", "Name another"),
             ({"sequence": "orders", "scope": 7}, "E103", "scope=7 is no other column", "give a function"),
+            (
+                {"sequence": "by-scope"},
+                "E103",
+                "'by-scope' has {scope}, and the field names no",
+                "Give the field a scope",
+            ),
+            ({"sequence": "by-value", "scope": "place"}, "E103", "'by-value' has no {scope}", "Add {scope} to FORMAT"),
+            ({"sequence": "by-value", "scope": str}, "E103", "'by-value' has no {scope}", "or leave the scope out"),
             ({"sequence": "yearly", "date": "palce"}, "E105", "date='palce' is no date of", "Name a DateField"),
             ({"sequence": "yearly", "date": "place"}, "E105", "date='place' is no date of", "Name a DateField"),
             ({"sequence": "orders", "date": "day"}, "E105", "'orders' has no PERIOD", "a PERIOD"),

@@ -17,7 +17,7 @@ from pytest_django import Settings
 from sequences import dynamodb, get_last_value, get_next_value
 from sequences.changes import freeze, history
 from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceFrozen
-from sequences.fields import sequence_fields
+from sequences.fields import sequence_field, sequence_fields
 from sequences.registry import strategies
 from tests import shop as shop_app
 from tests.sequences.support import tapped
@@ -321,6 +321,33 @@ class TestFixtures:
             load(order(5000))
             transaction.set_rollback(True)
         assert wire.sent == []
+
+    def test_a_row_of_the_same_transaction(self, shop: ModuleType) -> None:
+        """It comes after the numbers of the fixture, which are counted once; a row of another model asks nothing."""
+        shop.Order.objects.create(customer="A")
+        with transaction.atomic():
+            load(order(1002), order(1003))
+            with tapped() as wire:
+                shop.Invoice.objects.create(customer="A")
+            assert wire.sent == []
+            with tapped() as wire:
+                made = [shop.Order.objects.create(customer="B").number for _ in range(2)]
+            assert wire.operations == ["GetItem", "UpdateItem", "UpdateItem", "UpdateItem"]
+            load(order(1006))
+            made.append(shop.Order.objects.bulk_create([shop.Order(customer="C")])[0].number)
+        assert made == [1004, 1005, 1007]
+
+    def test_a_row_beside_a_wrong_fixture(
+        self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """It is numbered; what is wrong with the fixture is logged after the commit."""
+        monkeypatch.setattr(logging.getLogger("django"), "propagate", True)
+        with transaction.atomic():
+            load(order(2**63 - 1))
+            monkeypatch.setattr(sequence_field, "LARGEST_NUMBER", 2**62)
+            assert shop.Order.objects.create(customer="B").number == 1001
+            assert "Error calling" not in caplog.text
+        assert "Error calling count_on_commit" in caplog.text
 
     def test_a_failure_after_the_commit_is_logged(
         self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

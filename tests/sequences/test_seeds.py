@@ -209,7 +209,7 @@ class TestCommand:
     )
     def test_an_unknown_column(self, shop: ModuleType, column: str) -> None:
         """The error says how a column is named."""
-        with pytest.raises(CommandError, match=r"^[^(]* Name a column as shop\.Order\.number\.$"):
+        with pytest.raises(CommandError, match=r"^[^(]*[^.]\. Name a column as shop\.Order\.number\.$"):
             seed("orders", column)
 
     def test_a_model_of_another_database(

@@ -335,6 +335,31 @@ class TestChecks:
             message.id for message in found(**columns, text=SequenceTextField(of="number", unique=False))
         ]
 
+    @pytest.mark.parametrize(
+        ("format_", "scope", "said"),
+        [
+            ("INV-{value}", "place", {"E103": "Add {scope} to FORMAT, or leave the scope out."}),
+            ("{scope}-{value}", None, {"E103": "Give the field a scope, or leave {scope} out of FORMAT."}),
+            ("{scope}-{value}", "place", {}),
+        ],
+    )
+    def test_a_remedy_helps(self, settings: Settings, format_: str, scope: str | None, said: dict[str, str]) -> None:
+        """Where a FORMAT does not tell scopes apart, no hint leads to texts that may repeat."""
+        settings.SEQUENCES = {"told": {**shop_app.SEQUENCES["orders"], "FORMAT": format_}}
+        messages = found(
+            number=SequenceField(sequence="told", scope=scope),
+            place=models.TextField(),
+            text=SequenceTextField(of="number"),
+        )
+        errors = [message for message in messages if message.id and message.id.startswith("sequences.E")]
+        assert {str(message.id).partition(".")[2]: message.hint for message in errors} == said
+
+    def test_the_remedy_for_periods(self, settings: Settings) -> None:
+        """A FORMAT that does not tell periods apart is wrong without a column for texts, too."""
+        settings.SEQUENCES = {"told": {**shop_app.SEQUENCES["orders"], "FORMAT": "INV-{value}", "PERIOD": "year"}}
+        messages = found(number=SequenceField(sequence="told"), text=SequenceTextField(of="number"))
+        assert [message.hint for message in messages if message.id == "sequences.E107"] == ["Add it to FORMAT."]
+
     def test_a_sequence_that_is_not_there(self) -> None:
         """That is said once, about the number."""
         messages = found(number=SequenceField(sequence="nothing"), text=SequenceTextField(of="number"))

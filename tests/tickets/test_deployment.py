@@ -122,5 +122,5 @@ def test_a_failed_request_is_counted_once_for_each_alarm(
 
 def counted_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The metrics for which the lines count, as the sample writes them in production, each time that they do."""
-    lines = [JSONFormatter(ACCESS).format(record) for record in caplog.records]
+    lines = [JSONFormatter(fields=ACCESS).format(record) for record in caplog.records]
     return sorted(name for line in lines for name in counted(line))

@@ -13,7 +13,8 @@ from sequences.fields import SequenceField, number_rows, write_texts
 class Command(BaseCommand):
     help = (
         "Numbers the rows of models with SequenceField(on_commit=True) that have no number yet, and writes the missing "
-        "texts of a SequenceTextField. Safe to run again."
+        "texts of a SequenceTextField. In models that are named, it numbers every SequenceField that may be NULL, but "
+        "no drafts. Safe to run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,20 +31,20 @@ class Command(BaseCommand):
             chosen = [apps.get_model(label) for label in options["models"]] or apps.get_models()
         except LookupError as error:
             raise CommandError(f"{error} Name models as shop.Invoice.") from error
-        failed = []
+        failed, drafts, named = [], options["drafts"], bool(options["models"])
         columns = (field for model in chosen for field in model._meta.local_fields)  # each where it is declared
         for field in (one for one in columns if isinstance(one, SequenceField)):
             using = options["database"] or router.db_for_write(field.model)
             try:
                 if router.allow_migrate_model(using, field.model):
-                    self._complete(field, using, drafts=options["drafts"])
+                    self._complete(field, using, drafts=drafts, named=named)
             except (IntegrityError, SequenceError) as error:
                 failed.append(" ".join([f"{field}: {error}", *getattr(error, "__notes__", ())]))
         if failed:
             raise CommandError("\n".join(failed))
 
-    def _complete(self, field: SequenceField, using: str, *, drafts: bool) -> None:
-        if field.on_commit or (drafts and field.waits):
+    def _complete(self, field: SequenceField, using: str, *, drafts: bool, named: bool) -> None:
+        if field.on_commit or (drafts and field.waits) or (named and field.null and not field.waits):
             self.stdout.write(f"{field}: {len(number_rows(field, using=using))} rows numbered")
         if written := write_texts(field, using=using):
             self.stdout.write(f"{field}: {written} texts written")

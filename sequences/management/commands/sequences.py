@@ -2,8 +2,9 @@
 
 import os
 import sys
-from argparse import ArgumentParser
-from collections.abc import Callable
+from argparse import SUPPRESS, Action, ArgumentParser
+from collections.abc import Callable, Iterable
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -37,10 +38,12 @@ class Command(BaseCommand):
     help = "Tells how sequences stand, audits whether every value has a stored item, and makes guarded changes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        options = [option for option in parser._actions if option.dest != "help"]  # each command has its own
         commands = parser.add_subparsers(dest="command", required=True)
 
         def add(name: str, about: str, run: Run, add_arguments: Callable[[ArgumentParser], object]) -> None:
             command = commands.add_parser(name, help=about)
+            _add_again(options, command)
             add_arguments(command)
             command.set_defaults(run=run)
 
@@ -68,6 +71,14 @@ class Command(BaseCommand):
         except BrokenPipeError:  # who reads this has read enough, as `head` has
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stdout.fileno())  # for what is still in its buffer
             sys.exit(141)  # as a shell says of a program that SIGPIPE ends
+
+
+def _add_again(options: Iterable[Action], command: ArgumentParser) -> None:
+    """Let Django's own options stand after the name of a command, too. One that is left out there says nothing."""
+    for option in options:
+        again = copy(option)  # a command may set a default of its own
+        again.default = again.help = SUPPRESS
+        command._add_action(again)
 
 
 def _with_notes(text: str, error: BaseException) -> str:

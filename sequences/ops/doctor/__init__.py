@@ -202,7 +202,7 @@ class _Reading:
 
     def _unknown(self, client: str, operation: str, error: SequenceError) -> Unknown:
         name = operation_name(operation)
-        if isinstance(error, AccessRefused):
+        if isinstance(error, AccessRefused) and "AccessDeniedException" in str(error):  # else the credentials are wrong
             return Unknown(f"{name} is refused.", f"Allow dynamodb:{name} in the policy of this role.")
         if "UnknownOperationException" in str(error):
             return Unknown(f"This engine does not know {name}.", failure=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from sequences.dynamodb.lives import Copies
 from sequences.dynamodb.tables import TableOptions, create_table, keys_in, life_of
 from sequences.exceptions import (
     AccessRefused,
+    InvalidSequence,
     NotConfigured,
     NotWritten,
     OutcomeUnknown,
@@ -169,6 +171,14 @@ def test_names(settings: Settings) -> None:
     assert tables.table_name("tickets") == "our_tickets"
     del settings.TABLE_PREFIX
     assert tables.table_name("tickets") == "tickets"
+
+
+@pytest.mark.parametrize("prefix", [None, 5, ["a"], "prod/", "\u00e4_", "a\n"])
+def test_a_prefix_that_cannot_be(settings: Settings, prefix: Any) -> None:
+    """What cannot begin a table's name makes none: a missing variable of the environment is no "None"."""
+    settings.TABLE_PREFIX = prefix
+    with pytest.raises(InvalidSequence, match=re.escape(f"The setting TABLE_PREFIX is {prefix!r}; it must be a text")):
+        tables.table_name("tickets")
 
 
 def test_keys(sent: mock.Mock) -> None:

@@ -174,8 +174,14 @@ class TestRefusals:
     @pytest.mark.parametrize("empty", [set(), frozenset()])
     def test_an_empty_set(self, empty: object) -> None:
         """The error says what is wrong with a set that is empty, of whose type nobody can tell."""
-        with pytest.raises(InvalidItem, match=r"a set must not be empty$"):
+        with pytest.raises(InvalidItem, match=r"a set must not be empty\.$"):
             dynamodb.marshal({"labels": empty})
+
+    @pytest.mark.parametrize("value", [set(), float("inf"), Decimal("NaN"), 1.5, object(), {"": 1}, 10**38 + 1])
+    def test_what_is_wrong_is_a_sentence(self, configured: str, value: object) -> None:
+        """Another one follows, which names the sequence."""
+        with pytest.raises(InvalidItem, match=r"[^.]\. The item is one of 'sort-key'\.$"):
+            put_next("sort-key", {"value_of_it": value})
 
     @pytest.mark.parametrize("name", ["token", "marker_expires_at"])
     def test_reserved_names(self, configured: str, scope: str, name: str) -> None:

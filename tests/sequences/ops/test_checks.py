@@ -8,7 +8,7 @@ import pytest
 from django.core.checks import CheckMessage, run_checks
 from django.test import override_settings
 
-from sequences.ops.checks import check_client, check_keys, check_namesake, check_tables, check_texts
+from sequences.ops.checks import check_client, check_keys, check_namesake, check_prefix, check_tables, check_texts
 
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
@@ -30,6 +30,23 @@ def found(check: Any, **sequences: Any) -> list[CheckMessage]:
         said: list[CheckMessage] = list(check())
         assert [message for message in run_checks() if message in said] == said
         return said
+
+
+class TestPrefix:
+    @pytest.mark.parametrize("prefix", [None, 5, "prod/"])
+    def test_one_that_cannot_be(self, prefix: Any) -> None:
+        """It is said once, and not of each sequence."""
+        with override_settings(TABLE_PREFIX=prefix):
+            (error,) = found(check_prefix, a=atomic(), b=sort_key())
+            assert error.id == "sequences.E011"
+            assert f"TABLE_PREFIX is {prefix!r}" in error.msg
+            with override_settings(SEQUENCES={"a": atomic(), "b": sort_key()}):
+                assert [message.id for message in run_checks() if "TABLE_PREFIX" in message.msg] == [error.id]
+
+    def test_one_that_can_be(self) -> None:
+        """Letters, digits, '_', '-' and '.' begin a table's name, and so does nothing."""
+        with override_settings(TABLE_PREFIX="Prod-1.eu_"):
+            assert found(check_prefix, a=atomic()) == []
 
 
 class TestKeys:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -222,17 +222,24 @@ class TestReading:
 
     def test_a_permission_that_is_missing_is_named(self) -> None:
         """What the role may not ask is not known; the remedy names the permission."""
-
-        def denied(**_: object) -> tuple[AWSResponse, Mapping[str, Any]]:
-            said = {"Error": {"Code": "AccessDeniedException", "Message": "not authorized"}}
-            return AWSResponse("", 400, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 400}}  # type: ignore[arg-type]
-
+        denied = _refusal("AccessDeniedException", "not authorized")
         with handled({"before-call.dynamodb.DescribeTimeToLive": denied}):
             found = [finding for finding in diagnose().findings if finding.about == "expiry (TTL)"]
         assert {finding.verdict for finding in found} == {UNKNOWN}
         assert {finding.remedy for finding in found} == {
             "Allow dynamodb:DescribeTimeToLive in the policy of this role."
         }
+
+    @pytest.mark.parametrize("code", ["UnrecognizedClientException", "ExpiredTokenException"])
+    def test_wrong_credentials_are_no_missing_permission(self, code: str) -> None:
+        """The reason is the error's own words, and no policy is a remedy."""
+        refusal = _refusal(code, "The security token included in the request is invalid.")
+        with handled({"before-call.dynamodb.DescribeTimeToLive": refusal}):
+            found = [finding for finding in diagnose().findings if finding.about == "expiry (TTL)"]
+        assert {(finding.verdict, finding.remedy, finding.failure) for finding in found} == {(UNKNOWN, "", True)}
+        for finding in found:
+            assert f"{code}: The security token included in the request is invalid." in finding.reason
+            assert "Check the credentials" in finding.reason
 
     def test_a_missing_table_and_a_wrong_sequence(self, settings: Settings) -> None:
         """A table that is missing, and settings that are wrong, are findings; the rest is read."""
@@ -291,3 +298,9 @@ class TestReading:
         assert budget.sent == 3
         assert isinstance(diagnosis.tables[1].table, Unknown)
         assert diagnosis.away == {}
+
+
+def _refusal(code: str, message: str) -> Callable[..., tuple[AWSResponse, Mapping[str, Any]]]:
+    """What answers in the engine's place with an error."""
+    said = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    return lambda **_: (AWSResponse("", 400, {}, None), said)  # type: ignore[arg-type]

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 from pytest_django import Settings
 
 from sequences import changes, dynamodb, get_next_value, get_next_values, put_next
+from sequences.changes.moves import MARGIN
 from sequences.ops import overview
 from sequences.registry import strategies
 from tests.sequences import support
@@ -42,6 +43,27 @@ def rows(*arguments: str) -> list[dict[str, Any]]:
 def lines(*arguments: str) -> list[dict[str, str]]:
     """What a command tells in lines with tabs, by the names of the columns."""
     return [dict(zip(NAMES, line.split("\t"), strict=True)) for line in written(*arguments).splitlines()]
+
+
+@pytest.mark.parametrize("name", [["list"], ["show", "orders"], ["series", "orders"], ["log"]])
+def test_options_of_django(name: list[str]) -> None:
+    """They stand before the name of a command or after it; what is not given there takes nothing back."""
+    given = ["--settings=shop.settings", "--pythonpath=.", "--traceback", "-v", "2", "--no-color", "--skip-checks"]
+    command = load_command_class("sequences", "sequences")
+    parser = command.create_parser("manage.py", "sequences")
+    before, after = (vars(parser.parse_args(arguments)) for arguments in ([*given, *name], [*name, *given]))
+    assert before == after
+    assert (before["settings"], before["traceback"], before["verbosity"]) == ("shop.settings", True, 2)
+    assert parser.parse_args(name).skip_checks is False
+    assert parser.parse_args(["engine"]).skip_checks is True
+
+
+def test_a_default_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help of `recover` says how many numbers it leaves out where nobody says it."""
+    parser = load_command_class("sequences", "sequences").create_parser("manage.py", "sequences")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["recover", "--help"])
+    assert f"how many numbers to leave out beyond it ({MARGIN})" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_reader_that_has_read_enough() -> None:

@@ -72,7 +72,7 @@ def test_it_has_the_tables_and_ends_with_its_engine(tmp_path: Path) -> None:
     """The lines that it prints lead to an engine with the tables. It does not go on without its engine."""
     port, path = free_port(), tmp_path / "engine.db"
     with running(port, "--path", str(path)) as (process, (about, *lines)):
-        assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept {path}\. Ctrl-C ends the engine\.", about)
+        assert re.fullmatch(rf"# Tables: .*tickets.*\. Data are kept in {path}\. Ctrl-C ends the engine\.", about)
         assert "tickets" in tables_at(lines)
         end_the_engine_of(process, port)
         assert process.wait(60) == 1

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest import mock
 
 import boto3
@@ -479,6 +480,31 @@ def test_fixtures_are_counted(shop: ModuleType, tmp_path: Path) -> None:
                 with committed():
                     call_command("loaddata", path, verbosity=0)
             assert shop.Order.objects.create(customer="B").number == 1701
+
+        test_two = test_one
+
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(Loading).run(result)
+    assert (result.testsRun, result.errors, result.failures) == (2, [], [])
+
+
+def test_fixtures_come_before_the_data_of_a_class(shop: ModuleType, tmp_path: Path) -> None:
+    """Rows of `setUpTestData` have numbers after those of the fixtures, and so have the rows of each test."""
+    path = tmp_path / "orders.json"
+    fields = {"customer": "A", "number": 1001}
+    path.write_text(json.dumps([{"model": "shop.order", "pk": 1, "fields": fields}]), encoding="utf-8")
+
+    class Loading(SequenceTablesMixin, TestCase):
+        fixtures = [str(path)]
+        order: Any
+
+        @classmethod
+        def setUpTestData(cls) -> None:
+            cls.order = shop.Order.objects.create(customer="B")
+
+        def test_one(self) -> None:
+            """The numbers follow."""
+            assert [self.order.number, shop.Order.objects.create(customer="C").number] == [1002, 1003]
 
         test_two = test_one
 
