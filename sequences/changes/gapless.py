@@ -59,7 +59,7 @@ def begun(
         scopes = list(scopes_of(strategy, scope, period))
         rehearsed = [changed(each, replace(request, dry_run=True)) for each in scopes]
         made = rehearsed if request.dry_run else [changed(each, request) for each in scopes]
-        return [*_let_in(strategy, SWITCHED, request), *made]
+        return [*let_in(strategy, SWITCHED, request), *made]
 
 
 def finished(
@@ -76,7 +76,7 @@ def finished(
             if strategy.gapless and not request.dry_run:
                 apply_change(strategy.alias, each, request, _closing)
             made.append(apply_change(strategy.alias, each, request, planner))
-        return [*made, *_let_in(strategy, set(), request)]
+        return [*made, *let_in(strategy, (), request)]
 
 
 def require_switchable(strategy: Strategy, problems: Iterator[str]) -> None:
@@ -96,7 +96,7 @@ def _problems(strategy: Strategy, names: Collection[str]) -> Iterator[str]:
         yield f"{' and '.join(sorted(names))} may replace each other without a switch"
 
 
-def _let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) -> list[Change]:
+def let_in(strategy: Strategy, names: Collection[str], request: ChangeRequest) -> list[Change]:
     """The change after which processes with these strategies may start; without names, those with the present one."""
     deadline = strategy.deadline()
 

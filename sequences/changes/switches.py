@@ -25,7 +25,6 @@ from functools import partial
 
 from .. import dynamodb
 from ..commit.retries import read
-from ..dynamodb import expressions
 from ..dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
@@ -38,7 +37,7 @@ from ..strategies.counter_strategy import counter_of
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change, Scope
 from . import gapless
-from .apply import ChangeNote, ChangeRequest, Plan, apply_change, write
+from .apply import ChangeNote, ChangeRequest, Plan, apply_change
 from .arguments import EVERY_SCOPE, Scopes, scopes_of
 from .closings import require_open_books
 from .moves import counter_to
@@ -93,7 +92,7 @@ def switch(
         scopes = _listed(strategy if to == "TransactionalCounter" else holder, to, scope, period)
         rehearsal = replace(request, dry_run=True)
         rehearsed = [prepared(each, rehearsal) for each in scopes]  # so that nothing begins if a scope refuses it
-        begun = _noted(strategy, to, request)
+        begun = gapless.let_in(strategy, FOLLOWED, request)
         return [*begun, *(rehearsed if dry_run else (prepared(each, request) for each in scopes))]
 
 
@@ -131,11 +130,11 @@ def finish_switch(
     if COUNT_ALIKE & {type(strategy).__name__, *stored}:
         return gapless.finished(strategy, stored, scope, period, request, send)
     counter = counter_of(_switchable(strategy, counter_table, stored))
-    to = strategy.switch_note.read(send).get("to")
+    follows = strategy.following.now(send)
     with strategy.rules.switching(send):
-        scopes = scopes_of(strategy, scope, period) if to and strategy.counter else ()
+        scopes = scopes_of(strategy, scope, period) if follows and strategy.counter else ()
         changes = [apply_change(sequence, each, request, _followed, counter=counter) for each in scopes]
-    return [*changes, *_noted(strategy, None, request)]
+    return [*changes, *gapless.let_in(strategy, (), request)]
 
 
 def _switchable(strategy: Strategy, counter_table: str, stored: Set[str]) -> Strategy:
@@ -201,30 +200,3 @@ def _passed(seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     if counted is None or counted <= (seen.numbers.before_start if stored is None else stored):
         return Plan.in_place(seen)
     return Plan(before=stored, after=counted, actions=void_rows(seen, counted, note))
-
-
-def _noted(strategy: Strategy, to: str | None, request: ChangeRequest) -> list[Change]:
-    """The change that begins (`to`) or ends the time in which counters follow items; none if it is so already.
-
-    Meanwhile both strategies may write; after its end only the strategy of the present settings.
-    """
-    switching, deadline = strategy.switch_note, strategy.deadline()
-    send = deadline.read
-
-    def plan(note: ChangeNote) -> Plan:
-        noted = switching.read(send)
-        if noted.get("to") == to:
-            return Plan()
-        action = expressions.change_row(
-            strategy.history.schema.table,
-            switching.key,
-            unchanged={"token": noted.get("token"), "to": noted.get("to")},
-            sets={"token": note.token, **note.about, **({"to": to} if to else {})},
-            removes=[] if to else ["to"],
-        )
-        both, now = tuple(FOLLOWED) if to else (), strategy.rules.now
-        kept = [row.write((both and row.rules) or now, note.token, both) for row in strategy.rules.read(send)]
-        return Plan(actions=(action, *kept))
-
-    change, is_new = write(strategy, None, request, plan, deadline)
-    return [change] if is_new else []

@@ -138,7 +138,7 @@ class Leader:
                 self._prepare()
             return self._send(self.batch.write) if self.batch.write else None
         except (NotWritten, OutcomeUnknown) as error:  # from a read before or after the write
-            self.batch.drop_unless_undecided()  # who gives up now is told that it is not stored
+            self.batch.drop_unless_undecided()  # who gives up now learns that it is not stored
             return error
         except SequenceError as error:
             self._refuse(error)

@@ -13,7 +13,8 @@ from ..commit.retries import Deadline, Timing
 from ..exceptions import CancellationReason
 from ..types import Scope, SequenceConfig
 from .counter_memory import Evidence
-from .history import History, ScopeList, SwitchNote
+from .following import Following
+from .history import History, ScopeList
 from .layout import ItemLayout, Send
 from .lives import TableLives
 from .naming import Naming
@@ -63,7 +64,7 @@ class Assigner(ABC):
     layout: ItemLayout
     lives: TableLives
     history: History
-    switch_note: SwitchNote
+    following: Following
     scope_list: ScopeList
     own_rows: OwnRows
     most_actions: ClassVar[int] = 100

@@ -1,7 +1,6 @@
 """The history of a sequence: one row for each guarded change, written in the transaction of the change itself.
 
-A row is never changed and never deleted. Beside the history are the note that a switch is under way, and the list of
-scopes.
+A row is never changed and never deleted. Beside the history is the list of scopes.
 """
 
 from __future__ import annotations
@@ -9,21 +8,20 @@ from __future__ import annotations
 import dataclasses
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import chain
-from math import inf
 from typing import Any
 
 from .. import dynamodb
 from ..commit.requests import Pending
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
-from ..exceptions import InvalidChange, InvalidSequence, NotWritten, StorageRefused, TableMissing, WriteCancelled
+from ..exceptions import InvalidChange, InvalidSequence, NotWritten, StorageRefused, WriteCancelled
 from ..types import Change, Dated, Scope, parted, scope_of_text, scope_text
 from .layout import Send
 from .lru import LRU, SCOPES_CHECKED
-from .reading import pages, sorted_page, stored_row
+from .reading import pages, sorted_page
 
 FIELDS = ("kind", "of_scope", "period", "by", "reason", "before", "after")
 LINES_A_PAGE = 1000
@@ -110,41 +108,6 @@ class History:
         at = datetime.fromisoformat(row["scope"].partition("#")[0])
         fields = {name: told[name] for name in FIELDS if name != "of_scope"}
         return Change(sequence=self.alias, scope=told["of_scope"], at=at, **fields)
-
-
-FOLLOW_SECONDS = 60.0
-"""How long a process may go on following items after the end of a switch."""
-
-
-class SwitchNote:
-    """The note that a switch is under way, by which counters follow the items of another strategy. See `switches`."""
-
-    def __init__(self, history: History, clock: Callable[[], float]) -> None:
-        self._history = history
-        self._clock = clock
-        self._following_until = -inf
-
-    @property
-    def key(self) -> dict[str, Any]:
-        """The key of the note."""
-        return {"sequence": {"S": f"#switch#{self._history.alias}"}, "scope": {"S": "#"}}
-
-    def read(self, send: Send) -> Mapping[str, Any]:
-        """The note about the last switch, empty if there was none; `to` names the strategy while it is under way."""
-        return stored_row(self._history.schema.table, self.key, send)
-
-    def is_switching(self, send: Send) -> bool:
-        """Whether a switch is under way, so that counters follow items. A yes is remembered for FOLLOW_SECONDS."""
-        if self._clock() < self._following_until:
-            return True
-        try:
-            switching = self._history.is_apart and "to" in self.read(send)
-        except TableMissing:  # no change was ever made
-            return False
-        if not switching:
-            return False
-        self._following_until = self._clock() + FOLLOW_SECONDS
-        return True
 
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,14 @@ from .. import dynamodb
 from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
-from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, TableRestored, WriteCancelled
+from ..exceptions import (
+    NotWritten,
+    RulesChanged,
+    SequenceError,
+    StorageRefused,
+    TableRestored,
+    WriteCancelled,
+)
 from .history import History
 from .layout import Send
 from .reading import stored_row
@@ -268,10 +275,7 @@ class RulesRow:
                     write_once("update_item", action, token=token, deadline=deadline)
 
     def changed(self, send: Send) -> tuple[list[Difference], StoredRules | None]:
-        """How the present rules differ from the stored ones, but for what is GOOD, and the row that says so.
-
-        One request.
-        """
+        """How the present rules differ from the stored ones, but for what is GOOD, and the row. One request."""
         for row in self.read(send):
             if found := [one for one in row.differences(self.now) if one.verdict is not Verdict.GOOD]:
                 return found, row

@@ -40,7 +40,7 @@ class StoredCounter:
     def __init__(self, assigner: Assigner) -> None:
         config, check_items = assigner.config, assigner.option["check_items"]
         self.alias, self.layout, self.numbers = assigner.alias, assigner.layout, assigner.numbers
-        self.lives, self.switch_note, self.wall = assigner.lives, assigner.switch_note, assigner.wall
+        self.lives, self.following, self.wall = assigner.lives, assigner.following, assigner.wall
         self.table = dynamodb.table_name(assigner.option["counter_table"])
         self.version = config.version if config.series else None
         """The version of the lines by which it counts, 0 for the settings; None in a sequence without SERIES."""
@@ -98,7 +98,7 @@ class StoredCounter:
     def _may_follow(self, state: CounterState, send: Send) -> bool:
         """Whether items that the counter does not know may come from the other strategy of a switch."""
         untouched = state.highest is None or state.highest == state.last_value
-        return untouched and self.layout.in_collections and self.switch_note.is_switching(send)
+        return untouched and self.layout.in_collections and self.following.of_late(send)
 
     def _beyond_items(
         self, scope: Scope, state: CounterState, send: Send, *, even_frozen: bool = False
@@ -135,7 +135,7 @@ class StoredCounter:
         state, behind = self.state(scope, send), self.memory.behind(scope)
         if behind is None:
             return state
-        expected = self.switch_note.is_switching(send)
+        expected = self.following.of_late(send)
         state = self._beyond_items(scope, state, send)
         if state.stored is None:
             state = replace(state, stored=behind)

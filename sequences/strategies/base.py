@@ -17,7 +17,8 @@ from ..commit.retries import DEADLINE_SECONDS, Deadline, Timing
 from ..exceptions import InvalidSequence
 from ..rows.answers import Markers
 from ..rows.assignments import Assigner
-from ..rows.history import History, ScopeList, SwitchNote
+from ..rows.following import Following
+from ..rows.history import History, ScopeList
 from ..rows.host_queue import HostQueue
 from ..rows.item_writer import ItemWriter
 from ..rows.layout import VALUE_IN
@@ -139,8 +140,8 @@ class Strategy(Assigner):
         self.history = History(self.alias, places.history, self.schema.table)
         self.scope_list = ScopeList(self.history, keep=self.option["scopes"] == KEPT and not places.counters_apart)
         self.own_rows = OwnRows(self.alias, self.schema, places.others)
-        self.switch_note = SwitchNote(self.history, self.timing.clock)
         self.rules: RulesRow = parent.rules if parent else _rules_row(self, places)
+        self.following = Following(self.rules)
         self.lives: TableLives = parent.lives if parent else _lives(self, places)
         joins = self.writes_together and self.option["group"]
         self.item_writer = ItemWriter(self, self.markers, _host_queue(self) if joins else None)

@@ -42,7 +42,7 @@ class ScopeSnapshot:
         """Whether writers count the stored items: always, or while a switch is under way."""
         if self.strategy.counter is None:
             return True
-        return self.layout.in_collections and "to" in self.strategy.switch_note.read(self.send)
+        return self.layout.in_collections and self.strategy.following.now(self.send)
 
     @property
     def last(self) -> int | None:

@@ -225,7 +225,7 @@ def rows_of_the_sequence(name: str, scope: str) -> dict[str, tuple[str, dict[str
         **({"counter": (counter.table, counter.key(scope))} if counter else {}),
         "marker": (strategy.markers.schema.table, strategy.markers.key(scope, "a token")),
         "line": (strategy.markers.schema.table, line.key(scope)),
-        "switch": (history, strategy.switch_note.key),
+        "switch": (history, {"sequence": {"S": f"#switch#{name}"}, "scope": {"S": "#"}}),  # of version 0.2.0
         **{f"rules {place.schema.table}": (place.schema.table, dict(place.key)) for place in strategy.rules.places},
         **{kind: (history, {"sequence": {"S": own}, "scope": {"S": "a"}}) for kind, own in lists.items()},
     }

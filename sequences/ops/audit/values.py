@@ -108,7 +108,7 @@ class Values:
         if self.bound is not None and highest > self.bound:
             counter = self._read_counter()
             self.bound = max(self.bound, _highest(counter)) if counter else self._highest_stored()
-            if counter and highest > self.bound and self.strategy.switch_note.is_switching(self._send):
+            if counter and highest > self.bound and self.strategy.following.of_late(self._send):
                 self.bound, self.counter_follows = None, True
                 self.last_value = self._highest_stored()
 

@@ -196,7 +196,7 @@ class TestSteps:
         with tapped() as wire:
             assert [put(each, scope) for each in (new, old, new, old, new)] == [2, 3, 4, 5, 6]
         asked = [body["Key"] for body in wire.bodies("GetItem")]
-        assert asked.count(new.switch_note.key) == 1
+        assert asked.count(new.rules.places[-1].key) == 1
 
     def test_how_long_a_process_follows(self, now: Callable[[str], Strategy], scope: str, clock: Clock) -> None:
         """A process that has followed items goes on for a minute of its clock, and then looks for the switch again."""
@@ -224,7 +224,7 @@ class TestSteps:
         changes.freeze(NAME, scope=scope, **WHO)
         with pytest.raises(SequenceFrozen):
             switch(NAME, to=to, scope=scope, **WHO)
-        assert "to" not in strategies[NAME].switch_note.read(dynamodb.call)  # it has not begun
+        assert not strategies[NAME].following.now(dynamodb.call)  # it has not begun
 
     def test_a_dry_run(self, now: Callable[[str], Strategy], scope: str) -> None:
         """A dry run of a switch tells what the switch does, and begins nothing."""

@@ -421,7 +421,7 @@ class TestImportedRows:
         if imported:
             import_row("atomic", scope, imported)
         if switching:
-            monkeypatch.setattr(counter.switch_note, "_following_until", math.inf)
+            monkeypatch.setattr(counter.following, "_until", math.inf)
         counter.standing(scope, dynamodb.call)
         assert ("moved it to" in caplog.text) == warned
 

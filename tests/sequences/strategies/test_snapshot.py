@@ -30,7 +30,7 @@ class Stored:
         frozen: Mapping[str, Any] | None = None,
         start: int = 1,
         made_anew: bool = False,
-        switch: Mapping[str, Any] | None = None,
+        switch: bool = False,
         **options: bool,
     ) -> None:
         self.requests: list[tuple[str, Any]] = []
@@ -51,7 +51,7 @@ class Stored:
             ),
             numbers=Numbers(alias="stub", start=start, step=1, maximum=100),
             option=options,
-            switch_note=SimpleNamespace(read=lambda send: self.ask("switch", switch or {})),
+            following=SimpleNamespace(now=lambda send: self.ask("switch", switch)),
             wall=lambda: 1000.0,
         )
 
@@ -168,7 +168,7 @@ def test_a_scope_that_went_back(stored: Stored, said: str) -> None:
         Stored({}),
         Stored(top=4, remembered=4),
         Stored({"last_value": 5, "highest": 5}, remembered=5),
-        Stored({"last_value": 5, "highest": 9}, switch={"to": "a counter"}),
+        Stored({"last_value": 5, "highest": 9}, switch=True),
     ],
 )
 def test_a_scope_in_order(stored: Stored) -> None:
@@ -179,10 +179,10 @@ def test_a_scope_in_order(stored: Stored) -> None:
 @pytest.mark.parametrize(
     ("stored", "by_rows", "asked"),
     [
-        (Stored(switch={"to": "a counter"}), True, False),
-        (Stored({}, switch={"to": "a counter"}), True, True),
-        (Stored({}, switch={"from": "a counter"}), False, True),
-        (Stored({}, switch={"to": "a counter"}, in_collections=False), False, False),
+        (Stored(switch=True), True, False),
+        (Stored({}, switch=True), True, True),
+        (Stored({}), False, True),
+        (Stored({}, switch=True, in_collections=False), False, False),
     ],
 )
 def test_who_counts_the_items(stored: Stored, by_rows: bool, asked: bool) -> None:
