@@ -4,6 +4,7 @@ import datetime
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, models, router, transaction
@@ -33,9 +34,9 @@ def number_on_commit(*rows: models.Model) -> None:
     """Number these saved rows of one model when their SQL transaction is committed, and set the numbers on the objects.
 
     Fields with `on_commit=True` do this by themselves in `save` and `bulk_create`; call it for rows that come another
-    way. The guarantee is `number_rows`'s. A row that is rolled back, or deleted before the commit, takes no
-    number. A failure after the commit is logged and not raised, because the row is stored: `number_rows` numbers it
-    later.
+    way. The guarantee is `number_rows`'s. Those of a transaction are numbered together, in the order of their saves. A
+    row that is rolled back, or deleted before the commit, takes no number. A failure after the commit is logged and not
+    raised, because the row is stored: `number_rows` numbers it later.
     """
     saved = [row for row in rows if row.pk is not None]
     for field in sequence_fields(type(saved[0])) if saved else ():
@@ -43,8 +44,29 @@ def number_on_commit(*rows: models.Model) -> None:
             _number_later(field, saved, database_of(saved[0]))
 
 
-def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
-    transaction.on_commit(lambda: number_objects(field, rows, using), using=using, robust=True)
+@dataclass(eq=False)
+class _Saved:
+    """The rows of one transaction that a field numbers after the commit."""
+
+    field: SequenceField
+    rows: list[models.Model]
+    using: str
+
+    def __post_init__(self) -> None:
+        self.__qualname__ = "number_on_commit"  # Django logs this name with an error
+
+    def __call__(self) -> None:
+        number_objects(self.field, self.rows, self.using)
+
+
+def _number_later(field: SequenceField, rows: list[models.Model], using: str) -> None:
+    """Number rows with those that were saved before in the same savepoint, which is rolled back as a whole."""
+    connection = transaction.get_connection(using)
+    for savepoints, waiting, *_ in connection.run_on_commit:
+        if isinstance(waiting, _Saved) and waiting.field is field and savepoints == {*connection.savepoint_ids}:
+            waiting.rows += rows
+            return
+    transaction.on_commit(_Saved(field, rows, using), using=using, robust=True)
 
 
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
@@ -82,7 +104,7 @@ def count_on_commit(row: models.Model, using: str) -> None:
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:
-    """Number the rows whose column is NULL, all or those with these primary keys, in the order of their keys.
+    """Number the rows whose column is NULL: all in the order of their primary keys, or those with these keys as named.
 
     With `assign="manual"` these are the drafts: name those that are issued.
 
@@ -128,6 +150,12 @@ def _pages(rows: models.QuerySet[Any]) -> Iterator[list[models.Model]]:
         last = page[-1].pk
 
 
+def _found(rows: models.QuerySet[Any], keys: Sequence[Any]) -> list[models.Model]:
+    """The rows with these keys, in their order."""
+    by_key, key = rows.in_bulk(keys), rows.model._meta.pk
+    return [by_key[one] for one in dict.fromkeys(map(key.to_python, keys)) if one in by_key]
+
+
 class _Run:
     """Numbers rows page by page. `given` has what they got; `failed` are the errors of single rows and scopes."""
 
@@ -138,13 +166,13 @@ class _Run:
         self._rows = field.model._base_manager.using(using)
 
     def number(self, keys: Sequence[Any] | None) -> None:
-        """Number the rows with these primary keys, or all, if they have no number yet."""
+        """Number the rows with these primary keys in their order, or all, if they have no number yet."""
         empty = self._rows.filter(**{self._field.name: None})
         if keys is None:
             pages = _pages(empty)
         else:
             parts = (keys[first : first + ROWS_AT_ONCE] for first in range(0, len(keys), ROWS_AT_ONCE))
-            pages = (list(empty.filter(pk__in=part).order_by("pk")) for part in parts)
+            pages = (_found(empty, part) for part in parts)
         for page in pages:
             self._page(page)
 

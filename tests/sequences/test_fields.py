@@ -7,6 +7,7 @@ import datetime
 import io
 import logging
 import re
+from contextlib import suppress
 from datetime import date
 from types import ModuleType
 from typing import Any
@@ -305,6 +306,25 @@ class TestOnCommit:
         assert wire.sent == []
         ruled: Any = model_with(sequence="ruled", scope=scope, on_commit=True)
         assert the_field(ruled).pre_save(ruled(place=place), add=True) is None
+
+    def test_rows_of_one_transaction(self, shop: ModuleType) -> None:
+        """They are numbered together, in the order of their saves; what a savepoint takes back takes no number."""
+        with tapped() as wire, transaction.atomic():
+            rows = [shop.Invoice.objects.create(id=key, customer="A") for key in (9, 7, 8)]
+            with suppress(ZeroDivisionError), transaction.atomic():
+                rows.append(shop.Invoice.objects.create(customer="B"))
+                raise ZeroDivisionError
+            with transaction.atomic():
+                rows.append(shop.Invoice.objects.create(id=5, customer="C"))
+        assert [row.number for row in rows] == [1, 2, 3, None, 4]
+        assert dict(shop.Invoice.objects.values_list("pk", "number")) == {9: 1, 7: 2, 8: 3, 5: 4}
+        assert wire.operations.count("TransactWriteItems") == 2  # one for the savepoint that stays
+
+    def test_keys_as_texts(self, shop: ModuleType) -> None:
+        """Named rows are numbered in the order in which they are named, also by the texts of their keys."""
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO shop_invoice (id, customer) VALUES (7, 'A'), (9, 'B')")
+        assert number_rows(the_field(shop.Invoice), keys=["9", 7, 8]) == {9: 1, 7: 2}
 
     def test_a_scope_that_the_database_computes(self, shop: ModuleType, settings: Settings) -> None:
         """It is known when the row is numbered."""
