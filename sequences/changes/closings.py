@@ -35,7 +35,8 @@ def close(
     before that is still on its way does nothing when it arrives.
 
     A counter is closed as by `freeze`. With TransactionalCounter no scope can begin any more, whatever a process has
-    seen before. With the other counters a process that looked a moment earlier may still begin one: repeat this.
+    seen before, but by a transaction that is full (99 items together). With that, and with the other counters, a
+    process that looked a moment earlier may still begin one: repeat this.
     Cost: as a freeze of each scope, and a change of its own.
     Raises OperationNotSupported for a sequence without PERIOD or counters, that cannot list its scopes, or for `at`
     without TransactionalCounter; and InvalidChange for an `at` that is past, or of a period that is closed, and while a
