@@ -102,8 +102,7 @@ class TestOrders:
         assert set(response.context["form"].errors) == {"lines"}
         assert "Line 2, price" in text_of(response)
         assert 'value="much"' in text_of(response)
-        (lines,) = re.findall('<div class="lines-typed"[^>]*>', text_of(response))
-        assert 'role="group"' in lines
+        (lines,) = re.findall('<fieldset class="lines-typed"[^>]*>', text_of(response))
         for place in re.findall('aria-describedby="([^"]*)"', lines)[0].split():
             assert f'id="{place}"' in text_of(response)
         assert "id_lines_error" in lines
