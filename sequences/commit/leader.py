@@ -138,7 +138,6 @@ class Leader:
                 self._prepare()
             return self._send(self.batch.write) if self.batch.write else None
         except (NotWritten, OutcomeUnknown) as error:  # from a read before or after the write
-            self.batch.drop_unless_undecided()  # who gives up now learns that it is not stored
             return error
         except SequenceError as error:
             self._refuse(error)
@@ -202,12 +201,17 @@ class Leader:
             return error
         before = len(self._unanswered())
         refusal = Refusal(self.scope, write, error, self.own.deadline, self.batch.undecided)
-        decision = self.committer.decide(refusal)
+        try:
+            decision = self.committer.decide(refusal)
+            if decision.stored is None:
+                self.batch.undecided = decision.undecided
+                self.committer.refused(decision.refusal)
+        except (NotWritten, OutcomeUnknown):
+            self.batch.drop_unless_undecided()  # who gives up now learns that it is not stored
+            raise
         if decision.stored is not None:
             self._stored(decision.stored, {})
             return None
-        self.batch.undecided = decision.undecided
-        self.committer.refused(decision.refusal)
         self.batch.settle_refused()
         self.batch.write = None
         return error if len(self._unanswered()) == before else None
