@@ -10,7 +10,7 @@ void rows: the first one lies under the next number, where every writer must com
 While a switch is under way writers of both kinds count the items, so that void rows stop them all.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -175,9 +175,16 @@ def _stored(strategy: Strategy, change: Change, planned: Plan, token: str, deadl
     return True
 
 
-def try_after(error: WriteCancelled, deadline: Deadline) -> None:
-    """Pause before the next attempt. Raises StorageRefused for a reason that does not pass."""
+def try_after(error: WriteCancelled, deadline: Deadline, items: Sequence[int] = ()) -> None:
+    """Pause before the next attempt. Raises StorageRefused for a reason that does not pass.
+
+    `items` are the values of what was to be stored beside a change that is.
+    """
     may_pass = {"None", "ConditionalCheckFailed", *RETRYABLE_CANCELLATIONS}
-    if permanent := [reason for reason in error.reasons if reason.code not in may_pass]:
-        raise StorageRefused(f"The change cannot be stored: {permanent[0].code}: {permanent[0].message}") from error
+    for place, reason in enumerate(error.reasons):
+        if reason.code not in may_pass:
+            what, others = "The change", ""
+            if items:
+                what, others = f"The item of {items[place]}", ". Others are stored: correct it, and repeat this."
+            raise StorageRefused(f"{what} cannot be stored: {reason.code}: {reason.message}{others}") from error
     deadline.try_again(error)

@@ -31,8 +31,8 @@ def close(
 
     Scopes without a number in the period are closed, too. No number is used by it. With `at`, a moment in the future,
     it holds from then on: a write that began before is still stored. Returns a change for each counter that was open.
-    Safe to repeat: what is closed stays as it is, and costs no more than its place in the list of scopes. A reopen from
-    before that is still on its way does nothing when it arrives.
+    Safe to repeat: what is closed stays as it is, and costs no more than its place in the list of scopes, and a read
+    and a write of the period's row. A reopen from before that is still on its way does nothing when it arrives.
 
     A counter is closed as by `freeze`. With TransactionalCounter no scope can begin any more, whatever a process has
     seen before, but by a transaction that is full (99 items together). With that, and with the other counters, a

@@ -57,9 +57,9 @@ def _look_again(sequence: str, made: Sequence[Change], request: ChangeRequest) -
 
     What fails here is left to that.
     """
-    for scope in (Dated.of(change.scope, change.period) for change in made):
-        if not request.dry_run and not strategies.by_lines(strategies[sequence], scope).ordered_across_processes:
-            with suppress(SequenceError):
+    for scope in (Dated.of(change.scope, change.period) for change in made if not request.dry_run):
+        with suppress(SequenceError):
+            if not strategies.by_lines(strategies[sequence], scope).ordered_across_processes:
                 apply_change(sequence, scope, request, lambda seen, note: Plan(marks=marks_of(seen, note)))
 
 

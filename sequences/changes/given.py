@@ -164,7 +164,7 @@ def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:
             if error.after_unknown:
                 yield from found
             if not found:
-                try_after(error, deadline)
+                try_after(error, deadline, [one.value for one in part])
             part = [one for one in part if one.value not in found]
         else:
             yield from (one.value for one in part)

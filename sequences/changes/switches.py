@@ -84,11 +84,11 @@ def switch(
     prepare = _followed if to == "TransactionalCounter" else _passed
     holder = _switchable(strategy, counter_table, stored)
     counter = counter_of(holder)
+    _require_table(strategy, counter, send)
     if to == "SortKeyMaximum":
         require_open_books(strategy, counter, send)
     prepared = partial(apply_change, sequence, planner=prepare, counter=counter)
     with strategy.rules.switching(send):
-        _require_table(strategy, counter, send)
         scopes = _listed(strategy if to == "TransactionalCounter" else holder, to, scope, period)
         rehearsal = replace(request, dry_run=True)
         rehearsed = [prepared(each, rehearsal) for each in scopes]  # so that nothing begins if a scope refuses it

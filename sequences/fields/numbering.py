@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.db import IntegrityError, models, router, transaction
 
@@ -46,27 +46,40 @@ def number_on_commit(*rows: models.Model) -> None:
 
 @dataclass(eq=False)
 class _Saved:
-    """The rows of one transaction that a field numbers after the commit."""
+    """Rows that a field numbers after the commit, together with those of `following`."""
 
     field: SequenceField
-    rows: list[models.Model]
+    rows: Sequence[models.Model]
     using: str
+    following: "_Saved | None" = None
 
     def __post_init__(self) -> None:
         self.__qualname__ = "number_on_commit"  # Django logs this name with an error
 
     def __call__(self) -> None:
-        number_objects(self.field, self.rows, self.using)
+        rows, one = list[models.Model](), self if self.rows else None  # else they were numbered with those before them
+        while one is not None:
+            rows += one.rows
+            one.rows, one = (), one.following
+        if rows:
+            number_objects(self.field, rows, self.using)
 
 
-def _number_later(field: SequenceField, rows: list[models.Model], using: str) -> None:
-    """Number rows with those that were saved before in the same savepoint, which is rolled back as a whole."""
-    connection = transaction.get_connection(using)
-    for savepoints, waiting, *_ in connection.run_on_commit:
-        if isinstance(waiting, _Saved) and waiting.field is field and savepoints == {*connection.savepoint_ids}:
-            waiting.rows += rows
-            return
-    transaction.on_commit(_Saved(field, rows, using), using=using, robust=True)
+def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
+    """Number rows after the commit, with those saved just before in the same savepoint, which goes back as a whole.
+
+    Each save waits by itself, too: a test runs those of one block alone.
+    """
+    connection, saved = transaction.get_connection(using), _Saved(field, rows, using)
+    waiting = ((savepoints, one) for savepoints, one, *_ in reversed(connection.run_on_commit))
+    savepoints, last = next(((ids, one) for ids, one in waiting if _is_of(one, field)), (set(), None))
+    if last is not None and savepoints == {*connection.savepoint_ids}:
+        last.following = saved
+    transaction.on_commit(saved, using=using, robust=True)
+
+
+def _is_of(waiting: object, field: SequenceField) -> TypeGuard[_Saved]:
+    return isinstance(waiting, _Saved) and waiting.field is field
 
 
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
@@ -186,7 +199,7 @@ class _Run:
     def _page(self, rows: Sequence[models.Model]) -> None:
         by_place: dict[Place, list[models.Model]] = {}
         for row in rows:
-            with self._going_on([row.pk]):
+            with self._going_on([row.pk], (Exception,)):  # a function of the application may find the scope
                 by_place.setdefault(self._field.place_of(row), []).append(row)
         for place, those in self._in_order(by_place):
             with self._going_on([row.pk for row in those]):
@@ -199,11 +212,11 @@ class _Run:
         return sorted(by_place.items(), key=lambda one: str(self._field.dated(one[0])[1]))
 
     @contextmanager
-    def _going_on(self, keys: Sequence[Any]) -> Iterator[None]:
+    def _going_on(self, keys: Sequence[Any], errors: tuple[type[Exception], ...] = OF_SOME_ROWS) -> Iterator[None]:
         """Keep an error that is about these rows alone."""
         try:
             yield
-        except OF_SOME_ROWS as error:
+        except errors as error:
             named = ", ".join(map(str, keys[:5])) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
             error.add_note(f"Not numbered: {self._field.model._meta.label} {named}.")
             self.failed.append(error)

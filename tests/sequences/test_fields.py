@@ -320,6 +320,25 @@ class TestOnCommit:
         assert dict(shop.Invoice.objects.values_list("pk", "number")) == {9: 1, 7: 2, 8: 3, 5: 4}
         assert wire.operations.count("TransactWriteItems") == 2  # one for the savepoint that stays
 
+    def test_rows_of_savepoints(self, shop: ModuleType) -> None:
+        """Rows between which others are saved in a savepoint come before and after those."""
+        with transaction.atomic():
+            rows = [shop.Invoice.objects.create(customer="A")]
+            rows.append(shop.Invoice.objects.get_or_create(customer="B")[0])
+            rows += [shop.Invoice.objects.create(customer=one) for one in ("C", "D")]
+        assert [row.number for row in rows] == [1, 2, 3, 4]
+
+    def test_one_whose_scope_cannot_be_found(self, shop: ModuleType, caplog: pytest.LogCaptureFixture) -> None:
+        """The others of its transaction are numbered, and the log names it."""
+        with transaction.atomic():
+            rows = [shop.Receipt.objects.create(day=date(2026, 5, 1)) for _ in range(3)]
+            shop.Receipt.objects.filter(pk=rows[1].pk).update(day=date(2027, 5, 1))
+            scope = the_field(shop.Receipt).scope
+            known = {date(2026, 5, 1): "2026"}
+            the_field(shop.Receipt).scope = lambda row: known[row.day]
+        the_field(shop.Receipt).scope = scope
+        assert [row.number for row in rows] == [1, None, 2]
+
     def test_keys_as_texts(self, shop: ModuleType) -> None:
         """Named rows are numbered in the order in which they are named, also by the texts of their keys."""
         with connection.cursor() as cursor:
