@@ -108,6 +108,8 @@ class _Given:
             raise OperationNotSupported(
                 f"The items of {strategy.alias!r} have keys of their own: store them yourself, and `advance`."
             )
+        if strategy.numbers.is_of_others(value):
+            raise ValueError(f"value is {value}, which {strategy.alias!r} gives in another Region: store it there.")
         named = f"given {value} {layout.collection(scope)} {dynamodb.fingerprint(request.item or {})}"
         token = hashlib.sha256(named.encode()).hexdigest()
         row = writer.row(scope, request, value, token)

@@ -40,7 +40,7 @@ def _saved(instance: models.Model, *, created: bool, raw: bool, using: str, **_:
     if raw:
         count_on_commit(instance, using)
     elif created:
-        number_on_commit(instance)
+        number_on_commit(instance, using=using)
 
 
 @receiver(class_prepared)

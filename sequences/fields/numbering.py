@@ -30,18 +30,18 @@ OF_SOME_ROWS = (
 """Errors of one row, or of one scope, while others can be numbered."""
 
 
-def number_on_commit(*rows: models.Model) -> None:
+def number_on_commit(*rows: models.Model, using: str | None = None) -> None:
     """Number these saved rows of one model when their SQL transaction is committed, and set the numbers on the objects.
 
     Fields with `on_commit=True` do this by themselves in `save` and `bulk_create`; call it for rows that come another
     way. The guarantee is `number_rows`'s. Those of a transaction are numbered together, in the order of their saves. A
     row that is rolled back, or deleted before the commit, takes no number. A failure after the commit is logged and not
-    raised, because the row is stored: `number_rows` numbers it later.
+    raised, because the row is stored: `number_rows` numbers it later. Without `using` the router says where they are.
     """
     saved = [row for row in rows if row.pk is not None]
     for field in sequence_fields(type(saved[0])) if saved else ():
         if field.on_commit:
-            _number_later(field, saved, database_of(saved[0]))
+            _number_later(field, saved, using or database_of(saved[0]))
 
 
 @dataclass(eq=False)
@@ -95,8 +95,8 @@ def number_objects(field: SequenceField, rows: Sequence[models.Model], using: st
 
 
 def database_of(row: models.Model) -> str:
-    """The database in which a row is stored, or will be."""
-    return row._state.db or router.db_for_write(type(row), instance=row)
+    """The database in which a row is written, as Django's `save` finds it: a row may come from a replica."""
+    return router.db_for_write(type(row), instance=row)
 
 
 def count_on_commit(row: models.Model, using: str) -> None:

@@ -37,7 +37,7 @@ class SequenceQuerySet(models.QuerySet[Any]):
         for field in sequence_fields(self.model):
             field.fill(rows)
         created = super().bulk_create(rows, *args, **kwargs)
-        number_on_commit(*created)
+        number_on_commit(*created, using=self.db)
         return created
 
     def awaiting_number(self) -> Self:

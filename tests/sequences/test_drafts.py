@@ -119,6 +119,14 @@ class TestIssue:
         assert (bill.number, last()) == (None, None)
         assert bill.issue_number() == 1
 
+    def test_a_draft_of_a_replica(self, bill: Any, settings: Settings) -> None:
+        """A draft that was read from a replica is issued where its model is written."""
+        settings.DATABASE_ROUTERS = [f"{__name__}.ByReplica"]
+        bill._state.db = "replica"
+        assert bill.issue_number() == 1
+        settings.DATABASE_ROUTERS = []
+        assert stored(bill)[0] == 1
+
     def test_again_by_another_process(self, shop: ModuleType, bill: Any) -> None:
         """An object that another process read before gives the same number, and takes none."""
         stale = shop.Bill.objects.get()

@@ -235,6 +235,14 @@ class TestRefused:
         with pytest.raises(OperationNotSupported, match="keys of their own"):
             put_at("atomic", 7, {"pk": "a", "sk": 1}, scope=scope, by="ana", reason="a test")
 
+    def test_values_of_another_region(self, scope: str, install: Install) -> None:
+        """They are stored where that Region writes; otherwise this one would go on with its numbers."""
+        install("atomic", GIVEN=True, START={"us-east-1": 1, "us-west-2": 2}, STEP=2)
+        with pytest.raises(ValueError, match="value is 10, which 'atomic' gives in another Region: store it there"):
+            give("atomic", scope, {9: {}, 10: {}})
+        give("atomic", scope, {9: {}})
+        assert put_next("atomic", {}, scope=scope).value == 11
+
     def test_above_the_maximum(self, scope: str, install: Install) -> None:
         """MAXIMUM holds for given numbers, too."""
         install("sort-key", GIVEN=True, MAXIMUM=10)

@@ -463,6 +463,18 @@ def test_the_example_of_a_commit(shop: ModuleType) -> None:
         assert shop.Invoice.objects.create().number is None
 
 
+def test_each_block_commits_its_own_rows(shop: ModuleType) -> None:
+    """Rows get their numbers at the end of the block that saves them, whatever was saved before in the test."""
+    with transaction.atomic():
+        before = shop.Invoice.objects.create(customer="A")
+        blocks = []
+        for _ in range(2):
+            with committed():
+                blocks.append([shop.Invoice.objects.create(customer="B") for _ in range(2)])
+        assert [row.number for rows in blocks for row in rows] == [1, 2, 3, 4]
+    assert before.number == 5
+
+
 def test_fixtures_are_counted(shop: ModuleType, tmp_path: Path) -> None:
     """Each test goes on after the numbers of the fixtures of its class, and after those that it loads itself."""
     paths = [str(tmp_path / f"{number}.json") for number in (1500, 1600, 1700)]
