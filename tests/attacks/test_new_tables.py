@@ -158,14 +158,16 @@ def end_and_begin(way: str, others: Processes, endpoint: str) -> None:
 
 
 def wait_for_the_outage(others: Processes, scope: str) -> object:
-    """Call until the tables are gone. Returns the error of the last call, or None."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+    """Call until the tables are gone. Returns the error that says so, or the last one, or None.
+
+    A table that is being deleted may answer a call with an error after which the outcome is unknown.
+    """
+    until, met = time.monotonic() + 60, None
+    while time.monotonic() < until and not isinstance(met, TableMissing):
         lives = use_everywhere(others, scope, 1)
-        met = next((error for told in lives.items for error in told.values() if isinstance(error, SequenceError)), None)
-        if met:
-            return met
-    return None
+        errors = [one for told in lives.items for one in told.values() if isinstance(one, SequenceError)]
+        met = next((one for one in errors if isinstance(one, TableMissing)), errors[-1] if errors else met)
+    return met
 
 
 @pytest.mark.parametrize("name", ATTACKED)
