@@ -280,7 +280,7 @@ def _by_settings(new: NewLines, alias: str) -> Iterator[tuple[str, Format, None]
     """The FORMATs of a sequence, but for bare numbers; of another one, only where it names no scopes."""
     is_own = alias == new.settings.alias
     for form in strategies[alias].naming.forms:
-        is_named = has_letters(form.template)
+        is_named = form.uses_scope or has_letters(form.template)
         is_of_this_scope = is_own and new.scope is None and not form.uses_scope
         if is_named and not is_of_this_scope and (is_own or not form.uses_scope):
             yield f"{alias!r} by its settings", form, None

@@ -562,6 +562,18 @@ class TestRefused:
         with pytest.raises(InvalidChange, match="'atomic' by its settings"):
             series.create("atomic", scope, Line(format="A-another-{value}"), **WHO)
 
+    def test_texts_of_settings_without_letters(self, scope: str, settings: Any) -> None:
+        """Where the FORMAT of the settings begins with {scope}, another scope could be called as a line's text begins.
+
+        A line that no scope's name can lead to is accepted, and so is the FORMAT of the settings itself.
+        """
+        settings.SEQUENCES = {"invoices": {**SEQUENCES["invoices"], "FORMAT": "{scope}-{period}-{value:05d}"}}
+        for form in (f"{scope}b-{{period}}-{{value:05d}}", f"{scope}b-{{value}}-{{period}}"):
+            with pytest.raises(InvalidChange, match="a text could also be one of 'invoices' by its settings"):
+                series.create("invoices", scope, Line(format=form), **WHO)
+        for form in (f"{scope}b/{{period}}/{{value:05d}}", "{scope}/{period}/{value}", "{scope}-{period}-{value:05d}"):
+            series.create("invoices", scope, Line(format=form), dry_run=True, **WHO)
+
     def test_numbers_that_would_go_back(self, scope: str) -> None:
         """A later line begins no lower, by the same step, and a line that has begun keeps what numbers depend on."""
         series.create("atomic", scope, Line(format=f"{scope}-{{value}}", start=100, maximum=199), **WHO)
