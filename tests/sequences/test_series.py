@@ -58,6 +58,7 @@ from sequences.exceptions import (
     SequenceExhausted,
     SequenceFrozen,
 )
+from sequences.management.changes import _following
 from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
@@ -567,12 +568,12 @@ class TestRefused:
 
         A line that no scope's name can lead to is accepted, and so is the FORMAT of the settings itself.
         """
-        settings.SEQUENCES = {"invoices": {**SEQUENCES["invoices"], "FORMAT": "{scope}-{period}-{value:05d}"}}
+        settings.SEQUENCES = {"bare": {**SEQUENCES["invoices"], "FORMAT": "{scope}-{period}-{value:05d}"}}
         for form in (f"{scope}b-{{period}}-{{value:05d}}", f"{scope}b-{{value}}-{{period}}"):
-            with pytest.raises(InvalidChange, match="a text could also be one of 'invoices' by its settings"):
-                series.create("invoices", scope, Line(format=form), **WHO)
+            with pytest.raises(InvalidChange, match="a text could also be one of 'bare' by its settings"):
+                series.create("bare", scope, Line(format=form), **WHO)
         for form in (f"{scope}b/{{period}}/{{value:05d}}", "{scope}/{period}/{value}", "{scope}-{period}-{value:05d}"):
-            series.create("invoices", scope, Line(format=form), dry_run=True, **WHO)
+            series.create("bare", scope, Line(format=form), dry_run=True, **WHO)
 
     def test_numbers_that_would_go_back(self, scope: str) -> None:
         """A later line begins no lower, by the same step, and a line that has begun keeps what numbers depend on."""
@@ -765,6 +766,40 @@ class TestLinesInRow:
         found = get_item("invoices", 1, scope=scope, period="2020")
         assert found
         assert found.text == f"INV-{scope}-2020-1"
+
+    def test_a_scope_that_once_had_no_periods(self, scope: str) -> None:
+        """What it counted then is found, audited, and moved with all scopes, by the line of that time."""
+        yesterday = TODAY - timedelta(days=1)
+        later = Line(format=f"{scope}/{{period}}/{{value}}", start=50, valid_from=TODAY)
+        in_row("invoices", scope, Line(format=f"{scope}-{{value}}", period="never"), later)
+        texts = [put("invoices", scope, date=day) for day in (yesterday, yesterday, TODAY)]
+        for text, period in zip(texts, ("", "", str(TODAY.year)), strict=True):
+            for named in (scope, None):
+                found = find(text, "invoices", scope=named)
+                assert found
+                assert (found.text, found.period) == (text, period)
+        assert audit(strategies.by_lines(strategies["invoices"], scope), scope).unexplained == 0
+        moved = recover("invoices", scope=EveryScope(scope), margin=100, **WHO)
+        assert [(one.period, one.before, one.after) for one in moved] == [(str(TODAY.year), 50, 150), ("", 2, 102)]
+        assert put("invoices", scope, date=yesterday) == f"{scope}-103"
+
+    def test_a_scope_that_will_have_no_periods(self, scope: str) -> None:
+        """A document that is dated ahead is found by the line that is to come."""
+        tomorrow = TODAY + timedelta(days=1)
+        later = Line(format=f"{scope}-{{value}}", period="never", valid_from=tomorrow)
+        in_row("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", start=50), later)
+        text = put("invoices", scope, date=tomorrow)
+        found = find(text, "invoices")
+        assert found
+        assert (found.text, found.value, found.period) == (f"{scope}-1", 1, "")
+
+    def test_the_next_number_without_periods(self, scope: str) -> None:
+        """A command tells it by the line of that time."""
+        yesterday, later = TODAY - timedelta(days=1), Line(start=50, step=10, valid_from=TODAY)
+        in_row("invoices", scope, Line(format=f"{scope}-{{value}}", period="never"), later)
+        put("invoices", scope, date=yesterday)
+        moved = recover("invoices", scope=EveryScope(scope), margin=5, **WHO)
+        assert [_following(change) for change in moved] == ["the next number is 7"]
 
     def test_a_period_of_lines_is_changed(self, scope: str) -> None:
         """Its history is read, and its scopes are frozen, thawed, recovered and audited, as those of other periods."""
