@@ -243,6 +243,28 @@ class TestCreate:
             assert (found.value, found.text if sequence != "none" else text) == (number, found.text)
         assert [one.valid_from for one in series.lines_of(sequence, scope).lines] == [None, TODAY]
 
+    @pytest.mark.parametrize("period", ["day", "month", "quarter", "year", "fiscal-year"])
+    def test_a_scope_that_has_older_numbers(self, period: str, scope: str, settings: Any) -> None:
+        """Whenever it has counted, what it had stays: it is found, goes on for documents of then, and is recovered."""
+        alias = f"each-{period}"
+        settings.SEQUENCES = {alias: {**SEQUENCES["invoices"], "PERIOD": period}}
+        before = date(2016, 12, 31)  # the last day of a leap year
+        texts = [put(alias, scope, date=before), put(alias, f"{scope}x", date=date(1999, 1, 1))]
+        series.create(alias, scope, Line(format=f"{scope}/{{period}}/{{value}}", start=5000), **WHO)
+        assert [one.valid_from for one in series.lines_of(alias, scope).lines] == [None, TODAY]
+        texts.append(put(alias, scope, date=before))
+        assert [(found := find(text, alias)) and found.text for text in texts] == texts
+        assert texts[-1] == f"{texts[0][:-1]}2"
+        assert [one.after for one in recover(alias, scope=EveryScope(scope), margin=7, **WHO)] == [8, 9]
+        assert put(alias, scope).endswith("/5000")
+
+    def test_a_line_that_has_older_numbers(self, scope: str) -> None:
+        """It keeps its start, as one that has numbers of today."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        put("invoices", scope, date=date(2016, 5, 5))
+        with pytest.raises(InvalidChange, match="start must stay None: the line has begun"):
+            series.change_line("invoices", scope, Line(period="month", start=5000), **WHO)
+
     def test_other_periods(self, scope: str) -> None:
         """A line may have another period than the settings, or none: it counts apart from them."""
         series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
