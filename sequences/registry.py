@@ -203,9 +203,13 @@ class Registry:
         return strategy
 
     def by_lines(self, strategy: Strategy, counted: Scope) -> Strategy:
-        """The strategy of a scope in its period, for a sequence whose strategy this is (see `of`)."""
+        """The strategy of a scope in its period, for a sequence whose strategy this is (see `of`).
+
+        In a sequence with a PERIOD, a scope without one is of a line that has none, not of today's line.
+        """
         lines, (scope, period) = self._lines.get(strategy.alias), parted(counted)
-        return (lines and lines.strategy(scope, period=period or None)) or strategy
+        named = period or ("" if strategy.layout.in_periods else None)
+        return (lines and lines.strategy(scope, period=named)) or strategy
 
     def has_lines(self, alias: str) -> bool:
         """Whether scopes of a sequence may have rules of their own. Makes no strategy: no deadline has begun."""

@@ -12,7 +12,8 @@ numbers would go back, or where two scopes could write the same text. All proces
 each write has the version of the rules, so that a number costs the same with rules of its own as without.
 
 A change costs as much as other guarded changes, and one query for every hundred scopes with lines, whose texts are
-compared.
+compared. For a scope without numbers around today it looks for older ones: one query for each year in which the
+sequence counts, and one request for a hundred periods of these years.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -87,16 +88,23 @@ class NewLines:
 
     def _read_counters(self) -> Mapping[Scope, Mapping[str, Any]]:
         """The counters of the scope now, and in the periods before and after, by each kind of period. One request."""
-        kinds = {self.settings.period.kind, *(line.period for line in self.before.lines if line.period), "never"}
-        periods = (replace(self.settings.period, kind=kind) for kind in sorted(kinds))
-        scopes = [Dated.of(self.scope, name) for period in periods for name in neighbours(period, self.today)]
+        scopes = [Dated.of(self.scope, name) for period in self._periods for name in neighbours(period, self.today)]
         assert self.seen.counter is not None
         return self.seen.counter.rows.of_scopes(scopes, self.seen.send)
 
     @property
+    def _periods(self) -> list[Period]:
+        """The kinds of periods in which the scope may have counted."""
+        kinds = {self.settings.period.kind, *(line.period for line in self.before.lines if line.period), "never"}
+        return [replace(self.settings.period, kind=kind) for kind in sorted(kinds)]
+
+    @cached_property
     def has_numbers(self) -> bool:
-        """Whether the scope has given a number in these periods."""
-        return any("last_value" in row for row in self._counters.values())
+        """Whether the scope has given a number: in these periods, or in any other one that is listed."""
+        assert self.seen.counter is not None
+        rows, is_dated = self.seen.counter.rows, self.settings.period.kind != "never"
+        is_known = any("last_value" in row for row in self._counters.values())
+        return is_known or (is_dated and rows.has_given(self.scope, self._periods, self.seen.send))
 
     def period(self, line: Line) -> Period:
         """The period in which a line counts."""
@@ -221,7 +229,7 @@ def _changed_too_late(new: NewLines, place: int) -> Iterator[str]:
     before, last = new.before.lines[place], new.seen.last
     if before.valid_from and before.valid_from > new.today:
         return
-    if new.has_numbers and (wrong := [name for name in _KEPT if getattr(before, name) != getattr(line, name)]):
+    if (wrong := [name for name in _KEPT if getattr(before, name) != getattr(line, name)]) and new.has_numbers:
         yield f"{wrong[0]} must stay {getattr(before, wrong[0])!r}: the line has begun. Add another line"
     if place == len(new.before) - 1 and last is not None and line.maximum is not None and line.maximum < last:
         yield f"maximum is {line.maximum}; the last number is {last} already"
@@ -280,7 +288,7 @@ def _by_settings(new: NewLines, alias: str) -> Iterator[tuple[str, Format, None]
     """The FORMATs of a sequence, but for bare numbers; of another one, only where it names no scopes."""
     is_own = alias == new.settings.alias
     for form in strategies[alias].naming.forms:
-        is_named = has_letters(form.template)
+        is_named = form.uses_scope or has_letters(form.template)
         is_of_this_scope = is_own and new.scope is None and not form.uses_scope
         if is_named and not is_of_this_scope and (is_own or not form.uses_scope):
             yield f"{alias!r} by its settings", form, None

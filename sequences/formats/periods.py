@@ -5,7 +5,7 @@ a period is stored beside its scope is not known here.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -147,6 +147,11 @@ DATE_PARTS: Mapping[str, Callable[[Period, date], str]] = {
     "fiscal_year": lambda period, day: str(period.fiscal_year(day)),
 }
 """The parts of a date by their names in FORMAT; each has digits of a fixed number. Weeks are those of ISO 8601."""
+
+
+def days_of(year: int) -> Iterator[date]:
+    """The days of a calendar year."""
+    return map(date.fromordinal, range(date(year, 1, 1).toordinal(), date(year, 12, 31).toordinal() + 1))
 
 
 def _quarter(day: date) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import accumulate, chain
@@ -24,11 +24,12 @@ from ..dynamodb.expressions import (
     Wire,
 )
 from ..exceptions import InvalidSequence, StorageRefused
+from ..formats.periods import Period, days_of
 from ..types import Counter, Dated, Scope, parted, scope_of_text, scope_text
 from . import operator_errors
 from .layout import ItemLayout, Send
 from .numbers import Numbers, highest, is_below
-from .reading import pages, read_rows, sorted_page, stored_row
+from .reading import MOST_IN_A_BATCH, pages, read_rows, sorted_page, stored_row
 from .tallies import RULERS, tallies_in
 
 CLOSED = "closed"
@@ -143,6 +144,24 @@ class CounterRows:
         missing. One consistent request."""
         rows = read_rows(self.table, [*map(self.key, scopes)], [*_COUNTING, GIVEN_BACK, CHANGED, BORN], send)
         return {scope: row for scope, row in zip(scopes, rows, strict=True) if row is not None}
+
+    def has_given(self, scope: str | None, kinds: Sequence[Period], send: Send) -> bool:
+        """Whether a scope has given a number in any period of these kinds. Counters beside the items are not listed.
+
+        One query for each year in which the sequence counts, and one request for a hundred periods of these years.
+        """
+        names = list({kind.name(day) for year in self._years() for day in days_of(year) for kind in kinds})
+        batches = (names[first : first + MOST_IN_A_BATCH] for first in range(0, len(names), MOST_IN_A_BATCH))
+        found = (self.of_scopes([Dated.of(scope, name) for name in batch], send) for batch in batches)
+        return any("last_value" in row for rows in found for row in rows.values())
+
+    def _years(self) -> Iterator[int]:
+        """The years whose periods have counters, in their order."""
+        cursor = "#"
+        while not self.beside_items and (rows := sorted_page(self.schema, self.name, cursor, 1, begin="#")[0]):
+            year = parted(scope_of_text(rows[0]["scope"]))[1][:4]
+            yield int(year)
+            cursor = f"#{year}~"  # after all names of periods of this year
 
     def page(self, cursor: str | None, limit: int, *, begin: str = "") -> tuple[list[Counter], str | None]:
         """Some counters from their table whose stored scopes begin like this, in their order, by one Query."""

@@ -129,17 +129,27 @@ class Lines:
         """Whether another line takes over as soon as this one is used up."""
         return place + 1 < len(self.lines) and self.lines[place + 1].valid_from is None
 
-    def in_period(self, name: str, settings: SequenceConfig) -> int | None:
+    def in_period(self, name: str, settings: SequenceConfig, day: date) -> int | None:
         """The place of the last line that begins by a period, such as "2026"; None for one of before all lines.
 
-        One without a date begins when the line before it is used up (see `after`).
+        One without a date begins when the line before it is used up (see `after`). Of lines without PERIOD, whose name
+        is "", it is the last one that begins by a day, or else the first one.
         """
+        if not name:
+            return self._without_period(settings, day)
         for place, line in reversed([*enumerate(self.lines)]):
             period = line.config(settings).period
             has_begun = period.name(line.valid_from) <= name if line.valid_from else place == 0
             if has_begun and _is_of(period, name):
                 return place
         return None
+
+    def _without_period(self, settings: SequenceConfig, day: date) -> int | None:
+        """The place of the last line without PERIOD that begins by a day, or else of the first one."""
+        places = [place for place, line in enumerate(self.lines) if line.config(settings).period.kind == "never"]
+        dates = ((place, self.lines[place].valid_from) for place in places)
+        begun = (place for place, begin in dates if begin and begin <= day)
+        return max(begun, default=min(places, default=None))
 
     def first_alike(self, place: int, settings: SequenceConfig, day: date) -> int:
         """The place of the first line that counts in the same counter as this one on a day."""

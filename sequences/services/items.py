@@ -84,13 +84,14 @@ def _found_places(
     text: str, sequence: str, scope: str | None, date: datetime.date | None, period: str | None
 ) -> dict[tuple[Scope, int], str]:
     """The scopes and values that a text may tell, together with what the caller names, each with its text."""
-    found = {}
+    found, in_periods = {}, strategies[sequence].layout.in_periods
     for parsed in readings(text, sequence, scope):
         told = period if parsed.period is None else parsed.period
         if told is None and date is None:
             raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
         named = scope if parsed.scope is None else parsed.scope
-        _, counted, _ = placed(sequence, named, None if told else date, told or None)
+        is_told = bool(told) or (told is not None and in_periods)
+        _, counted, _ = placed(sequence, named, None if is_told else date, told if is_told else None)
         found[counted, parsed.value] = parsed.text
     return found
 

@@ -97,7 +97,7 @@ class ScopeLines:
         if period is None:
             return (lines.at(day) if lines else None), day
         settings = self.config
-        place = lines.in_period(period, settings)
+        place = lines.in_period(period, settings, day)
         if place is None or not period:
             return place, day
         return place, lines.lines[place].config(settings).period.first_day(period)

@@ -58,6 +58,7 @@ from sequences.exceptions import (
     SequenceExhausted,
     SequenceFrozen,
 )
+from sequences.management.changes import _following
 from sequences.ops.audit import audit
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
@@ -241,6 +242,28 @@ class TestCreate:
             assert found
             assert (found.value, found.text if sequence != "none" else text) == (number, found.text)
         assert [one.valid_from for one in series.lines_of(sequence, scope).lines] == [None, TODAY]
+
+    @pytest.mark.parametrize("period", ["day", "month", "quarter", "year", "fiscal-year"])
+    def test_a_scope_that_has_older_numbers(self, period: str, scope: str, settings: Any) -> None:
+        """Whenever it has counted, what it had stays: it is found, goes on for documents of then, and is recovered."""
+        alias = f"each-{period}"
+        settings.SEQUENCES = {alias: {**SEQUENCES["invoices"], "PERIOD": period}}
+        before = date(2016, 12, 31)  # the last day of a leap year
+        texts = [put(alias, scope, date=before), put(alias, f"{scope}x", date=date(1999, 1, 1))]
+        series.create(alias, scope, Line(format=f"{scope}/{{period}}/{{value}}", start=5000), **WHO)
+        assert [one.valid_from for one in series.lines_of(alias, scope).lines] == [None, TODAY]
+        texts.append(put(alias, scope, date=before))
+        assert [(found := find(text, alias)) and found.text for text in texts] == texts
+        assert texts[-1] == f"{texts[0][:-1]}2"
+        assert [one.after for one in recover(alias, scope=EveryScope(scope), margin=7, **WHO)] == [8, 9]
+        assert put(alias, scope).endswith("/5000")
+
+    def test_a_line_that_has_older_numbers(self, scope: str) -> None:
+        """It keeps its start, as one that has numbers of today."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", period="month"), **WHO)
+        put("invoices", scope, date=date(2016, 5, 5))
+        with pytest.raises(InvalidChange, match="start must stay None: the line has begun"):
+            series.change_line("invoices", scope, Line(period="month", start=5000), **WHO)
 
     def test_other_periods(self, scope: str) -> None:
         """A line may have another period than the settings, or none: it counts apart from them."""
@@ -562,6 +585,18 @@ class TestRefused:
         with pytest.raises(InvalidChange, match="'atomic' by its settings"):
             series.create("atomic", scope, Line(format="A-another-{value}"), **WHO)
 
+    def test_texts_of_settings_without_letters(self, scope: str, settings: Any) -> None:
+        """Where the FORMAT of the settings begins with {scope}, another scope could be called as a line's text begins.
+
+        A line that no scope's name can lead to is accepted, and so is the FORMAT of the settings itself.
+        """
+        settings.SEQUENCES = {"bare": {**SEQUENCES["invoices"], "FORMAT": "{scope}-{period}-{value:05d}"}}
+        for form in (f"{scope}b-{{period}}-{{value:05d}}", f"{scope}b-{{value}}-{{period}}"):
+            with pytest.raises(InvalidChange, match="a text could also be one of 'bare' by its settings"):
+                series.create("bare", scope, Line(format=form), **WHO)
+        for form in (f"{scope}b/{{period}}/{{value:05d}}", "{scope}/{period}/{value}", "{scope}-{period}-{value:05d}"):
+            series.create("bare", scope, Line(format=form), dry_run=True, **WHO)
+
     def test_numbers_that_would_go_back(self, scope: str) -> None:
         """A later line begins no lower, by the same step, and a line that has begun keeps what numbers depend on."""
         series.create("atomic", scope, Line(format=f"{scope}-{{value}}", start=100, maximum=199), **WHO)
@@ -753,6 +788,40 @@ class TestLinesInRow:
         found = get_item("invoices", 1, scope=scope, period="2020")
         assert found
         assert found.text == f"INV-{scope}-2020-1"
+
+    def test_a_scope_that_once_had_no_periods(self, scope: str) -> None:
+        """What it counted then is found, audited, and moved with all scopes, by the line of that time."""
+        yesterday = TODAY - timedelta(days=1)
+        later = Line(format=f"{scope}/{{period}}/{{value}}", start=50, valid_from=TODAY)
+        in_row("invoices", scope, Line(format=f"{scope}-{{value}}", period="never"), later)
+        texts = [put("invoices", scope, date=day) for day in (yesterday, yesterday, TODAY)]
+        for text, period in zip(texts, ("", "", str(TODAY.year)), strict=True):
+            for named in (scope, None):
+                found = find(text, "invoices", scope=named)
+                assert found
+                assert (found.text, found.period) == (text, period)
+        assert audit(strategies.by_lines(strategies["invoices"], scope), scope).unexplained == 0
+        moved = recover("invoices", scope=EveryScope(scope), margin=100, **WHO)
+        assert [(one.period, one.before, one.after) for one in moved] == [(str(TODAY.year), 50, 150), ("", 2, 102)]
+        assert put("invoices", scope, date=yesterday) == f"{scope}-103"
+
+    def test_a_scope_that_will_have_no_periods(self, scope: str) -> None:
+        """A document that is dated ahead is found by the line that is to come."""
+        tomorrow = TODAY + timedelta(days=1)
+        later = Line(format=f"{scope}-{{value}}", period="never", valid_from=tomorrow)
+        in_row("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", start=50), later)
+        text = put("invoices", scope, date=tomorrow)
+        found = find(text, "invoices")
+        assert found
+        assert (found.text, found.value, found.period) == (f"{scope}-1", 1, "")
+
+    def test_the_next_number_without_periods(self, scope: str) -> None:
+        """A command tells it by the line of that time."""
+        yesterday, later = TODAY - timedelta(days=1), Line(start=50, step=10, valid_from=TODAY)
+        in_row("invoices", scope, Line(format=f"{scope}-{{value}}", period="never"), later)
+        put("invoices", scope, date=yesterday)
+        moved = recover("invoices", scope=EveryScope(scope), margin=5, **WHO)
+        assert [_following(change) for change in moved] == ["the next number is 7"]
 
     def test_a_period_of_lines_is_changed(self, scope: str) -> None:
         """Its history is read, and its scopes are frozen, thawed, recovered and audited, as those of other periods."""

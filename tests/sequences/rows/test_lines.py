@@ -156,12 +156,20 @@ class TestPeriods:
     )
     def test_the_line_of_a_period(self, name: str, place: int | None) -> None:
         """It is the last one with such periods that begins by it; one without a date only if it is the first."""
-        assert self.YEARS.in_period(name, settings()) == place
+        assert self.YEARS.in_period(name, settings(), JULY) == place
 
     def test_no_periods(self) -> None:
         """A line that never begins again counts in the period without a name."""
         lines = Lines((Line(period="never"), Line(valid_from=MARCH)))
-        assert [lines.in_period(name, settings()) for name in ("", "2026", "2025")] == [0, 1, None]
+        assert [lines.in_period(name, settings(), JULY) for name in ("", "2026", "2025")] == [0, 1, None]
+
+    @pytest.mark.parametrize(("day", "place"), [(JANUARY, 1), (MARCH, 1), (date(2026, 6, 30), 1), (JULY, 4)])
+    def test_the_line_of_a_day_without_periods(self, day: date, place: int) -> None:
+        """Of lines that never begin again it is the last that has begun; before that, the first that is to come."""
+        never = Line(period="never")
+        began, will_begin = replace(never, valid_from=MARCH), replace(never, valid_from=JULY)
+        lines = Lines((Line(), began, never, Line(valid_from=date(2026, 5, 1)), will_begin))
+        assert lines.in_period("", settings(), day) == place
 
     @pytest.mark.parametrize(
         ("place", "day", "first"),
