@@ -103,6 +103,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     },
     "single": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "S-{value}", "SERIES": "series"},
     "plain": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "N-{scope}-{value}"},
+    "numbers": {"STRATEGY": f"{AT}TransactionalCounter", "SERIES": "series"},
 }
 EVERY = ["transactional", "beside", "atomic", "optimistic", "by-put", "block"]
 RESERVING = ["atomic", "optimistic", "by-put", "block"]
@@ -812,6 +813,22 @@ class TestLinesInRow:
         found = find(before, "transactional", scope=scope)
         assert found
         assert found.value == 1
+
+    def test_the_first_line_of_a_sequence_without_format(self, scope: str) -> None:
+        """A repeat gets the number alone, as before there was a line."""
+        assert put("numbers", scope, "one") == "1"
+        series.create("numbers", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        assert put("numbers", scope, "one") == "1"
+        assert put("numbers", scope) == f"{scope}-2"
+
+    def test_another_period(self, scope: str) -> None:
+        """After a line that counts without periods a repeat gets its text with the period, and no later number has it."""
+        before = put("invoices", scope, "one", date=TODAY)
+        line = Line(format=f"{scope}/{{value}}", period="never", valid_from=TODAY + timedelta(days=1))
+        series.add_line("invoices", scope, line, **WHO)
+        tomorrow = TODAY + timedelta(days=1)
+        assert put("invoices", scope, "one", date=tomorrow) == before == f"INV-{scope}-{TODAY.year}-1"
+        assert put("invoices", scope, date=tomorrow) == f"{scope}/1"
 
 
 @pytest.fixture
