@@ -205,7 +205,7 @@ class Registry:
     def by_lines(self, strategy: Strategy, counted: Scope) -> Strategy:
         """The strategy of a scope in its period, for a sequence whose strategy this is (see `of`)."""
         lines, (scope, period) = self._lines.get(strategy.alias), parted(counted)
-        return (lines and lines.strategy(scope, period=period or None)) or strategy
+        return (lines and lines.strategy(scope, period=period)) or strategy
 
     def has_lines(self, alias: str) -> bool:
         """Whether scopes of a sequence may have rules of their own. Makes no strategy: no deadline has begun."""

@@ -129,14 +129,15 @@ class Lines:
         """Whether another line takes over as soon as this one is used up."""
         return place + 1 < len(self.lines) and self.lines[place + 1].valid_from is None
 
-    def in_period(self, name: str, settings: SequenceConfig) -> int | None:
-        """The place of the last line that begins by a period, such as "2026"; None for one of before all lines.
+    def in_period(self, name: str, settings: SequenceConfig, day: date) -> int | None:
+        """The place of the last line that begins by a period, such as "2026", or by a day for "", without periods.
 
-        One without a date begins when the line before it is used up (see `after`).
+        None for a period of before all lines. A line without a date begins when the one before it is used up (see
+        `after`).
         """
         for place, line in reversed([*enumerate(self.lines)]):
-            period = line.config(settings).period
-            has_begun = period.name(line.valid_from) <= name if line.valid_from else place == 0
+            period, begin = line.config(settings).period, line.valid_from
+            has_begun = (period.name(begin) <= name if name else begin <= day) if begin else place == 0
             if has_begun and _is_of(period, name):
                 return place
         return None

@@ -773,6 +773,21 @@ class TestLinesInRow:
         with pytest.raises(InvalidPeriod):
             history("invoices", period="decade")
 
+    @pytest.mark.parametrize("more", [[], [Line(format="{scope}/{period}/{value}", valid_from=TODAY)]], ids=len)
+    def test_the_audit_of_a_line_that_has_ended(self, scope: str, more: list[Line]) -> None:
+        """What it gave is audited by its rules, also after it, and beside what another line gives by years."""
+        yesterday = TODAY - timedelta(days=1)
+        ended = Line(format=f"{scope}-{{value}}", start=5, period="never", valid_to=None if more else yesterday)
+        in_row("invoices", scope, ended, *more)
+        put("invoices", scope, date=yesterday)
+        if more:
+            put("invoices", scope)
+        assert strategies.by_lines(strategies["invoices"], scope).config.line == 0
+        printed = written("sequences", "audit", "invoices", "--scope", scope).splitlines()
+        of_period = [f"invoices {scope} {TODAY.year} (TransactionalCounter): last value 1, 1 stored"] if more else []
+        wanted = [*of_period, f"invoices {scope} (TransactionalCounter): last value 5, 1 stored"]
+        assert [line.split(", 0 missing")[0] for line in printed[:-1]] == wanted
+
     def test_scopes_are_searched_in_one_period(self) -> None:
         """As in a sequence without lines."""
         with pytest.raises(OperationNotSupported, match="searched in one period: name it"):

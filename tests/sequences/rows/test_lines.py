@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -156,12 +156,18 @@ class TestPeriods:
     )
     def test_the_line_of_a_period(self, name: str, place: int | None) -> None:
         """It is the last one with such periods that begins by it; one without a date only if it is the first."""
-        assert self.YEARS.in_period(name, settings()) == place
+        assert self.YEARS.in_period(name, settings(), JULY) == place
 
     def test_no_periods(self) -> None:
         """A line that never begins again counts in the period without a name."""
         lines = Lines((Line(period="never"), Line(valid_from=MARCH)))
-        assert [lines.in_period(name, settings()) for name in ("", "2026", "2025")] == [0, 1, None]
+        assert [lines.in_period(name, settings(), JULY) for name in ("", "2026", "2025")] == [0, 1, None]
+
+    def test_no_periods_from_a_day_on(self) -> None:
+        """Without periods it is the last line that has begun."""
+        lines = Lines((Line(), Line(valid_from=MARCH, period="never"), Line(valid_from=JULY, period="never")))
+        days = [date(2026, 1, 1), MARCH, JULY - timedelta(days=1), JULY]
+        assert [lines.in_period("", settings(), day) for day in days] == [None, 1, 1, 2]
 
     @pytest.mark.parametrize(
         ("place", "day", "first"),
