@@ -837,7 +837,7 @@ class TestLinesInRow:
         assert put("numbers", scope) == f"{scope}-2"
 
     def test_another_period(self, scope: str) -> None:
-        """After a line that counts without periods a repeat gets its text with the period, and no later number has it."""
+        """After a line without periods a repeat gets its text with the period, and no later number has that text."""
         before = put("invoices", scope, "one", date=TODAY)
         line = Line(format=f"{scope}/{{value}}", period="never", valid_from=TODAY + timedelta(days=1))
         series.add_line("invoices", scope, line, **WHO)
