@@ -205,11 +205,10 @@ class Registry:
     def by_lines(self, strategy: Strategy, counted: Scope) -> Strategy:
         """The strategy of a scope in its period, for a sequence whose strategy this is (see `of`).
 
-        In a sequence with a PERIOD, a scope without one is of a line that has none, not of today's line.
+        A scope without a period is of a line that has none, also where today's line has one.
         """
         lines, (scope, period) = self._lines.get(strategy.alias), parted(counted)
-        named = period or ("" if strategy.layout.in_periods else None)
-        return (lines and lines.strategy(scope, period=named)) or strategy
+        return (lines and lines.strategy(scope, period=period)) or strategy
 
     def has_lines(self, alias: str) -> bool:
         """Whether scopes of a sequence may have rules of their own. Makes no strategy: no deadline has begun."""

@@ -119,7 +119,8 @@ def count_on_commit(row: models.Model, using: str) -> None:
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:
     """Number the rows whose column is NULL: all in the order of their primary keys, or those with these keys as named.
 
-    With `assign="manual"` these are the drafts: name those that are issued.
+    A sequence that keeps the order of dates (DATE_ORDER) numbers them in that. With `assign="manual"` these are the
+    drafts: name those that are issued.
 
     Each number is taken by `put_next_many`, with an idempotency token that is made from the row. So a row gets the same
     number if this is repeated after a crash, in another process, or by two processes at once, as long as its scope
@@ -181,6 +182,8 @@ class _Run:
     def number(self, keys: Sequence[Any] | None) -> None:
         """Number the rows with these primary keys in their order, or all, if they have no number yet."""
         empty = self._rows.filter(**{self._field.name: None})
+        if self._keeps_dates and (keys is None or len(keys) > ROWS_AT_ONCE):
+            keys = self._by_date(empty, keys)
         if keys is None:
             pages = _pages(empty)
         else:
@@ -188,6 +191,18 @@ class _Run:
             pages = (_found(empty, part) for part in parts)
         for page in pages:
             self._page(page)
+
+    @property
+    def _keeps_dates(self) -> bool:
+        """Whether the numbers of the rows follow their dates."""
+        return self._field.date is not None and strategies[self._field.sequence].config.date_order != "any"
+
+    def _by_date(self, rows: models.QuerySet[Any], keys: Sequence[Any] | None) -> list[Any]:
+        """The keys of all these rows, or those of them that are named, in the order of their dates on all pages."""
+        assert self._field.date is not None
+        dates = dict(rows.order_by("pk").values_list("pk", self._field.date))
+        named = dates if keys is None else filter(dates.__contains__, map(self._field.model._meta.pk.to_python, keys))
+        return sorted(named, key=lambda key: str(dates[key]))
 
     def require_all(self) -> None:
         """Raise the first error of a single row or scope; its notes name the rows of all of them."""
@@ -207,7 +222,7 @@ class _Run:
 
     def _in_order(self, by_place: Mapping[Place, list[models.Model]]) -> Iterable[tuple[Place, list[models.Model]]]:
         """The places in the order of their dates, if the sequence keeps that; else as they come."""
-        if self._field.date is None or strategies[self._field.sequence].config.date_order == "any":
+        if not self._keeps_dates:
             return by_place.items()
         return sorted(by_place.items(), key=lambda one: str(self._field.dated(one[0])[1]))
 

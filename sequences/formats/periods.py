@@ -7,7 +7,7 @@ a period is stored beside its scope is not known here.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Self
 from zoneinfo import ZoneInfo
@@ -100,6 +100,11 @@ class Period:
                 return str(day.year)
             case _:
                 return str(self.fiscal_year(day))
+
+    def named(self, name: str) -> Self:
+        """This one, or one of the first kind that has such names, as a former PERIOD gave them."""
+        kinds = (kind for kind in (self.kind, *KINDS) if re.fullmatch(_NAMES[kind], name, re.ASCII))
+        return replace(self, kind=next(kinds, self.kind))
 
     def check(self, name: str) -> None:
         """Raise InvalidPeriod for a text that is not the name of a period of this kind."""

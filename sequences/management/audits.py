@@ -133,10 +133,10 @@ def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:
     scope, period, prefix = (options[name] for name in CHOICES)
     named = one_scope(options)
     check_scope(named)
-    by_lines = strategies.of(strategy.alias, named, period=period)
     if period is not None:
+        by_lines = strategies.of(strategy.alias, named, period=period)
         (strategy.scopes.check_period if scope is None else by_lines.naming.period.check)(period)
-    if scope is not None and (period is not None or not by_lines.layout.in_periods):
+    if scope is not None and (period is not None or not strategy.layout.in_periods):
         yield Dated.of(named, period or "")
         return
     for each in strategy.scopes.every(period or "", prefix=prefix or ""):

@@ -30,7 +30,7 @@ class Markers:
         self.alias, self.schema, self.wall = assigner.alias, schema, assigner.wall
         self.seconds: int = assigner.option["marker_seconds"]
         self.ignored: Collection[str] = assigner.option["ignore_in_repeat"]
-        self.template = assigner.config.format
+        self.template = assigner.config.format or "{value}"
 
     def partition(self, scope: Scope) -> str:
         """The partition key of a scope's markers. No scope's items can have it.
@@ -60,7 +60,7 @@ class Markers:
             **({"count": request.count} if request.item is None else {"items": request.count}),
             **({"own_keys": own_keys} if (own_keys := own_places(request)) else {}),
             **({"period": parted(scope)[1], "day": request.day.isoformat()} if request.day else {}),
-            **({"format": self.template} if self.template and request.item is not None else {}),
+            **({"format": self.template} if request.item is not None else {}),
         }
         marker = {**self.key(scope, request.token), **dynamodb.marshal(fields)}
         return expressions.put_marker(self.schema, marker, now=now)
@@ -155,7 +155,8 @@ class Answers:
 
 
 def format_of(marker: Mapping[str, Any], present: Format) -> Format:
-    """The FORMAT of a marker; the present one where that one cannot be used any more."""
+    """The FORMAT of a marker, under a PERIOD like that of then; the present one where that cannot be used any more."""
+    template, period = marker.get("format", present.template), present.period.named(marker.get("period", ""))
     with suppress(InvalidSequence):
-        return replace(present, template=marker.get("format", present.template))
+        return replace(present, template=template, period=period)
     return present

@@ -236,6 +236,21 @@ class TestMany:
         assert f"Not numbered: shop.Bill {late.pk}." in refused.value.__notes__
         assert [stored(each)[0] for each in (late, following)] == [None, 4]
 
+    @pytest.mark.parametrize("by_command", [False, True])
+    def test_in_the_order_of_their_dates_on_all_pages(
+        self, shop: ModuleType, settings: Settings, monkeypatch: pytest.MonkeyPatch, by_command: bool
+    ) -> None:
+        """With DATE_ORDER no draft is refused for one that is issued with it, however many there are."""
+        settings.SEQUENCES = {**shop_app.SEQUENCES, "bills": {**shop_app.SEQUENCES["bills"], "DATE_ORDER": "refuse"}}
+        monkeypatch.setattr(numbering, "ROWS_AT_ONCE", 2)
+        days = [TODAY + datetime.timedelta(days=n) for n in (4, 2, 3, 2, 0)]
+        bills = [shop.Bill.objects.create(customer="A", issued_on=day) for day in days]
+        if by_command:
+            call_command("number_rows", "shop.Bill", "--drafts", stdout=io.StringIO())
+        else:
+            shop.Bill.objects.issue_numbers()
+        assert [stored(each)[0] for each in bills] == [5, 2, 4, 3, 1]
+
     def test_the_command_leaves_drafts_alone(self, shop: ModuleType, bill: Any) -> None:
         """`number_rows` is for what a crash left, and numbers drafts only if it is asked to."""
         output = io.StringIO()

@@ -447,7 +447,7 @@ class TestRulesOfScopes:
         found: list[Any] = [strategies.of("ruled", "a", day, "2026"), strategies.of("ruled", None)]
         assert found == [("a", day, "2026"), ruled]
         found = [strategies.by_lines(ruled, scope) for scope in (Dated.of("a", "2026"), "a", None)]
-        assert found == [("a", None, "2026"), ("a", None, None), ruled]
+        assert found == [("a", None, "2026"), ("a", None, ""), ruled]
         assert strategies.of("plain", "a") is strategies.by_lines(plain, "a") is plain
 
     @pytest.mark.parametrize("goes_on", [True, False])

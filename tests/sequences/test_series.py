@@ -104,6 +104,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
     },
     "single": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "S-{value}", "SERIES": "series"},
     "plain": {"STRATEGY": f"{AT}TransactionalCounter", "FORMAT": "N-{scope}-{value}"},
+    "numbers": {"STRATEGY": f"{AT}TransactionalCounter", "SERIES": "series"},
 }
 EVERY = ["transactional", "beside", "atomic", "optimistic", "by-put", "block"]
 RESERVING = ["atomic", "optimistic", "by-put", "block"]
@@ -841,6 +842,21 @@ class TestLinesInRow:
         with pytest.raises(InvalidPeriod):
             history("invoices", period="decade")
 
+    @pytest.mark.parametrize("more", [[], [Line(format="{scope}/{period}/{value}", valid_from=TODAY)]], ids=len)
+    def test_the_audit_of_a_line_that_has_ended(self, scope: str, more: list[Line]) -> None:
+        """What it gave is audited by its rules, also after it, and beside what another line gives by years."""
+        yesterday = TODAY - timedelta(days=1)
+        ended = Line(format=f"{scope}-{{value}}", start=5, period="never", valid_to=None if more else yesterday)
+        in_row("invoices", scope, ended, *more)
+        put("invoices", scope, date=yesterday)
+        if more:
+            put("invoices", scope)
+        assert strategies.by_lines(strategies["invoices"], scope).config.line == 0
+        printed = written("sequences", "audit", "invoices", "--scope", scope).splitlines()
+        of_period = [f"invoices {scope} {TODAY.year} (TransactionalCounter): last value 1, 1 stored"] if more else []
+        wanted = [*of_period, f"invoices {scope} (TransactionalCounter): last value 5, 1 stored"]
+        assert [line.split(", 0 missing")[0] for line in printed[:-1]] == wanted
+
     def test_scopes_are_searched_in_one_period(self) -> None:
         """As in a sequence without lines."""
         with pytest.raises(OperationNotSupported, match="searched in one period: name it"):
@@ -881,6 +897,22 @@ class TestLinesInRow:
         found = find(before, "transactional", scope=scope)
         assert found
         assert found.value == 1
+
+    def test_the_first_line_of_a_sequence_without_format(self, scope: str) -> None:
+        """A repeat gets the number alone, as before there was a line."""
+        assert put("numbers", scope, "one") == "1"
+        series.create("numbers", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        assert put("numbers", scope, "one") == "1"
+        assert put("numbers", scope) == f"{scope}-2"
+
+    def test_another_period(self, scope: str) -> None:
+        """After a line without periods a repeat gets its text with the period, and no later number has that text."""
+        before = put("invoices", scope, "one", date=TODAY)
+        line = Line(format=f"{scope}/{{value}}", period="never", valid_from=TODAY + timedelta(days=1))
+        series.add_line("invoices", scope, line, **WHO)
+        tomorrow = TODAY + timedelta(days=1)
+        assert put("invoices", scope, "one", date=tomorrow) == before == f"INV-{scope}-{TODAY.year}-1"
+        assert put("invoices", scope, date=tomorrow) == f"{scope}/1"
 
 
 @pytest.fixture

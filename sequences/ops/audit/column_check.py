@@ -13,7 +13,7 @@ from functools import partial
 from heapq import merge
 from typing import Any
 
-from ...exceptions import DateRefused, InvalidPeriod, InvalidScope
+from ...exceptions import DateRefused, InvalidPeriod, InvalidScope, SequenceExhausted
 from ...registry import strategies
 from ...rows.item_reader import item_pages
 from ...services.arguments import check_scope
@@ -47,9 +47,10 @@ def audit_columns(
     `scope` and `period` name one of them, as the command does: "#" for no scope; `prefix` those that begin with a text.
     In memory are a page of each column and the names of the scopes; with a function as scope, what each of them has.
 
-    Cost: a read for each scope and period, and for gaps the history of the sequence, and its items there if the columns
-    may have no gaps. All rows of the columns are read, by pages in the order of (number, key) in each scope: indexes of
-    these make that fast. Where rows wait for their numbers, it waits a second for those that are on their way.
+    Cost: a read for each scope and period, two more for rules of its own, and for gaps the history of the sequence, and
+    its items there if the columns may have no gaps. All rows of the columns are read, by pages in the order of (number,
+    key) in each scope: indexes of these make that fast. Where rows wait for their numbers, it waits a second for those
+    that are on their way.
     Raises InvalidScope, SequenceUnavailable, StorageRefused, and Django's database errors.
     """
     run = _Run(strategy, columns, period, prefix, progress, found)
@@ -136,17 +137,20 @@ class _Run:
         """Where a row is numbered. One without a date that says its period is listed with the scope alone, and one of
         an impossible scope, as a function may give it, without a scope.
         """
-        dated = self.strategy.naming.dated
         try:
             check_scope(scope)
-            return dated(scope, row.column.field.date_of(row.row))[0] if self.strategy.layout.in_periods else scope
-        except (InvalidPeriod, DateRefused):
+            if not self.strategy.layout.in_periods:
+                return scope
+            day = row.column.field.date_of(row.row)
+            return strategies.of(self.strategy.alias, scope, day).naming.dated(scope, day)[0]
+        except (InvalidPeriod, DateRefused, SequenceExhausted):
             return scope
         except InvalidScope:
             return None
 
     def _check(self, place: Scope) -> ColumnCheck:
-        return ColumnCheck(self.strategy, place, self.columns, partial(self.found, place))
+        strategy = strategies.by_lines(self.strategy, place)
+        return ColumnCheck(strategy, place, self.columns, partial(self.found, place))
 
 
 class ColumnCheck(Values):

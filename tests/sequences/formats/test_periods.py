@@ -92,6 +92,22 @@ class TestNames:
         assert Period().first_day("") == date(1000, 1, 1)
 
 
+class TestNamed:
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize(
+        ("name", "wanted"),
+        [("", "never"), ("2026-03-05", "day"), ("2026-03", "month"), ("2026-Q1", "quarter"), ("2026", "year")],
+    )
+    def test_a_former_period(self, kind: str, name: str, wanted: str) -> None:
+        """The name tells the kind; a fiscal year stays one, and all else stays as it is."""
+        wanted = kind if (kind, wanted) == ("fiscal-year", "year") else wanted
+        assert Period(kind=kind, zone=BERLIN).named(name) == Period(kind=wanted, zone=BERLIN)
+
+    def test_what_is_no_name(self) -> None:
+        """It changes nothing."""
+        assert Period(kind="month").named("2026-3") == Period(kind="month")
+
+
 class TestCheck:
     @PATIENT
     @given(period=periods, day=days)

@@ -17,7 +17,7 @@ from django.db import OperationalError, connection, connections, transaction
 from django.db.models import Field
 from pytest_django import Settings
 
-from sequences import dynamodb, get_next_value, get_next_values, put_next
+from sequences import dynamodb, get_next_value, get_next_values, put_next, series
 from sequences.changes import advance, seed, void
 from sequences.fields import SequenceField, number_rows
 from sequences.ops.audit import column_check, columns
@@ -28,11 +28,13 @@ from sequences.ops.audit.report import ColumnReport
 from sequences.ops.audit.results import AuditResult, KeptAudits, latest_audits
 from sequences.registry import strategies
 from sequences.rows import item_reader
+from sequences.series import Line
 from sequences.types import Dated, Scope
 from tests.sequences.support import await_audits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+SIGNED: dict[str, Any] = {"by": "ann", "reason": "a test"}
 WHERE = "in the database 'default'"
 
 
@@ -99,7 +101,7 @@ def _no_temporary_tables(transactional_db: None) -> Iterator[None]:
     """Temporary tables hide the others until the end of a test."""
     yield
     with connection.cursor() as cursor:
-        for name in ("shop_order", "shop_invoice"):
+        for name in ("shop_order", "shop_invoice", "shop_receipt"):
             cursor.execute(f"DROP TABLE IF EXISTS temp.{name}")
 
 
@@ -424,6 +426,54 @@ class TestPeriods:
         check.take(columns.Row(4, columns_of("receipts")[0], row))
         (stray,) = check.finished().strays.listed
         assert (stray.sort_key, stray.problem) == ("4 of shop.Receipt 1", "of no period: look at the date of its row")
+
+
+class TestRules:
+    """Scopes with rules of their own (SERIES)."""
+
+    @pytest.fixture
+    def by_year(self, shop: ModuleType, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The receipts, all in one scope, numbered in the year of their day, or as the rules of the scope say."""
+        more = {"PERIOD": "year", "SERIES": "sequences"}
+        settings.SEQUENCES = {**settings.SEQUENCES, "receipts": {**settings.SEQUENCES["invoices"], **more}}
+        field: Any = shop.Receipt._meta.get_field("number")
+        monkeypatch.setattr(field, "scope", lambda row: "A")
+        monkeypatch.setattr(field, "date", "day")
+
+    @pytest.mark.usefixtures("by_year")
+    def test_periods(self, shop: ModuleType) -> None:
+        """A row counts in the period of its scope's own line: what is missing there, or twice, is found."""
+        series.create("receipts", "A", Line(format="A{period}/{value}", period="month"), **SIGNED)
+        for month in (1, 2, 1, 2, 2, 1):
+            shop.Receipt.objects.create(day=datetime.date(2025 + month, month, 1))
+        shop.Receipt.objects.filter(day__month=1, number=2).delete()
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TEMP TABLE shop_receipt AS SELECT * FROM main.shop_receipt")
+            cursor.execute("UPDATE temp.shop_receipt SET number = 3 WHERE number = 2")
+        found = {one["period"]: (gaps(one), one["duplicates"]["total"], one["carried"]) for one in reports("receipts")}
+        assert found == {"2026-01": ([(2, 2, "", "")], 0, 2), "2027-02": ([(2, 2, "", "")], 1, 2)}
+
+    def test_start_and_step(self, shop: ModuleType, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Only what its own line gives is missing."""
+        settings.SEQUENCES = {"invoices": {**settings.SEQUENCES["invoices"], "SERIES": "sequences"}}
+        monkeypatch.setattr(shop.Invoice._meta.get_field("number"), "scope", "customer")
+        series.create("invoices", "A", Line(format="A{value}", start=5000, step=10), **SIGNED)
+        for _ in range(4):
+            shop.Invoice.objects.create(customer="A")
+        assert gaps(report("invoices")) == []
+        shop.Invoice.objects.filter(number=5010).delete()
+        assert gaps(report("invoices")) == [(5010, 5010, "", "")]
+
+    @pytest.mark.usefixtures("by_year")
+    def test_a_day_that_no_line_is_for(self, shop: ModuleType) -> None:
+        """A row that was given a day after the last line is listed, and the others are audited."""
+        line = Line(format="A{period}/{value}", valid_to=datetime.date(2025, 6, 30))
+        series.create("receipts", "A", line, **SIGNED)
+        wrong, *_ = [shop.Receipt.objects.create(day=datetime.date(2025, 1, 1)) for _ in range(2)]
+        shop.Receipt.objects.filter(pk=wrong.pk).update(day=datetime.date(2126, 1, 1))
+        of_none, of_year = sorted(reports("receipts"), key=lambda one: str(one["period"]))
+        assert [one["problem"] for one in of_none["strays"]["listed"]] == ["of no period: look at the date of its row"]
+        assert gaps(of_year) == [(1, 1, "", "")]
 
 
 class TestLists:

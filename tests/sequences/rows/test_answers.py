@@ -117,6 +117,16 @@ def test_a_repeat_without_periods(assigner: Mock, markers: Mock) -> None:
     assigner.handed_out.assert_called_once_with("A", 1001)
 
 
+@pytest.mark.parametrize("kind", ["never", "month", "year", "fiscal-year"])
+def test_a_repeat_after_the_period_has_changed(assigner: Mock, markers: Mock, kind: str) -> None:
+    """Its text has the period of then, whatever PERIOD is now."""
+    assigner.naming.format = Format(template="{value}", period=Period(kind=kind), maximum=9999)
+    again = pending(token="t", digest="d")
+    marker = {"digest": "d", "value": 7, "period": "2025", "day": "2025-12-31", "format": "{period}/{month}/{value}"}
+    Answers(assigner, markers).repeat("A", again, marker)
+    assert again.answer == told(7, replayed=True, period="2025", text="2025/12/7")
+
+
 def test_another_item(answers: Answers) -> None:
     """A token that was used for another item is refused, also where the marker has no value."""
     for marker in ({"digest": "other", "value": 1001}, {"digest": "other"}, {}):

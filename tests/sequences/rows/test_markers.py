@@ -40,17 +40,17 @@ def test_the_key(clock: Clock) -> None:
     ("request_", "template", "told"),
     [
         (PutRequest(item={}, token="t", digest="d"), "A-{value}", {"items": 1, "format": "A-{value}"}),
-        (PutRequest(item={}, token="t", digest="d"), None, {"items": 1}),
+        (PutRequest(item={}, token="t", digest="d"), None, {"items": 1, "format": "{value}"}),
         (PutRequest(item=None, token="t", digest="d", count=3), "A-{value}", {"count": 3}),
         (
             PutRequest(item={}, token="t", digest="d", day=DAY),
             None,
-            {"items": 1, "period": "2026", "day": "2026-03-05"},
+            {"items": 1, "period": "2026", "day": "2026-03-05", "format": "{value}"},
         ),
         (
             PutRequest(item={}, token="t", digest="d", count=2, more=(({}, {"pk": {"S": "own"}}),)),
             None,
-            {"items": 2, "own_keys": [1]},
+            {"items": 2, "own_keys": [1], "format": "{value}"},
         ),
     ],
     ids=["an item", "without FORMAT", "values alone", "a day", "own keys"],
