@@ -155,7 +155,7 @@ class Answers:
 
 
 def format_of(marker: Mapping[str, Any], present: Format) -> Format:
-    """The FORMAT of a marker, under a PERIOD like that of then; the present one where that cannot be used any more."""
+    """The FORMAT of a marker, under a PERIOD that fits it; the present one where it cannot be used any more."""
     template, period = marker.get("format", present.template), present.period.named(marker.get("period", ""))
     with suppress(InvalidSequence):
         return replace(present, template=template, period=period)

@@ -105,7 +105,7 @@ class ScopeLines:
     def strategy(self, scope: str | None, day: date | None = None, period: str | None = None) -> Strategy | None:
         """The strategy of a scope for documents of a day, today's without one, or of a period; None without lines.
 
-        The period "" is that of lines without periods. Raises SequenceExhausted for a day that no line is for.
+        The period "" stands for lines without periods. Raises SequenceExhausted for a day that no line is for.
         """
         lines = self.of(scope)
         first, at = self._place(lines, self.day(day), period)
