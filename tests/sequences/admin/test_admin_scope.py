@@ -462,7 +462,7 @@ class TestChanges:
         self, owner: Client, scope: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """If the engine is away the form says so, with 503."""
-        monkeypatch.setitem(Deadline.__init__.__kwdefaults__ or {}, "seconds", 0.1)
+        monkeypatch.setitem(strategies["plain"].option, "deadline", 0.1)
         with away(monkeypatch):
             page, _ = self.ask(owner, "freeze", "plain", scope)
         assert page.status_code == 503
