@@ -35,6 +35,7 @@ from ..rates import Rates
 from ..registry import configured, strategies
 from ..rows.soundness import Verdict
 from ..services.arguments import LONGEST_SCOPE
+from ..strategies import Strategy
 from ..types import Change, Scope, parted
 
 LATEST_AUDITS = 5
@@ -80,6 +81,18 @@ def overview_content(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def _wrong_in(strategy: Strategy, prefix: str, period: str) -> str:
+    """What is wrong with a beginning of scopes and a period, whatever is stored; empty if nothing is."""
+    if len(prefix) > LONGEST_SCOPE:
+        return f"A scope has at most {LONGEST_SCOPE} characters: search for fewer."
+    try:
+        if period:
+            strategy.scopes.check_period(period)
+    except InvalidPeriod as error:
+        return str(error)
+    return ""
+
+
 def scopes_content(request: HttpRequest, alias: str) -> dict[str, Any]:
     """The scopes of one sequence that begin with the text `q`, of a period if it has periods; with its `status`.
 
@@ -87,20 +100,16 @@ def scopes_content(request: HttpRequest, alias: str) -> dict[str, Any]:
     """
     given, strategy = request.GET.dict(), strategies[alias]
     prefix, period, cursor = given.get("q", ""), given.get("period", ""), given.get("cursor")
-    if len(prefix) > LONGEST_SCOPE:
-        return {"trouble": f"A scope has at most {LONGEST_SCOPE} characters: search for fewer.", "status": 400}
+    if trouble := _wrong_in(strategy, prefix, period):
+        return {"trouble": trouble, "status": 400}
     signer = Signer(salt=f"sequences.ops.overview.{alias}.{period}.{prefix}")
     with dynamodb.at_most(MOST_OF_ONE, seconds=MOST_SECONDS) as budget:
         try:
-            if period:
-                strategy.scopes.check_period(period)
             price, period = prices(), period or present_period(strategy, prefix)
             figures = figures_of(alias, cursor and signer.unsign(cursor), SCOPES_A_PAGE, prefix=prefix, period=period)
             needs, latest = needs_a_hand(figures), _history(alias)
         except (BadSignature, ValidationError):
             return {"trouble": "This is not a cursor of this list. Start again without one.", "status": 400}
-        except InvalidPeriod as error:
-            return {"trouble": str(error), "status": 400}
         except SequenceError as error:
             return {"trouble": str(error)}
     return {

@@ -10,7 +10,8 @@ from ..dynamodb import expressions
 from ..dynamodb.expressions import CLOSING
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
-from ..rows.counter_rows import CLOSED
+from ..rows.counter_rows import CLOSED, Opening
+from ..rows.following import BY_ITEMS
 from ..rows.layout import Send
 from ..rows.stored_counter import StoredCounter
 from ..strategies import Strategy
@@ -112,7 +113,7 @@ def _closable(sequence: str, period: str) -> Strategy:
 def _require_settled(strategy: Strategy, at: datetime | None) -> None:
     """Raise InvalidChange while a switch lets processes write that do not see the books, or no such moment."""
     names = {name for row in strategy.rules.read(strategy.deadline().read) for name in row.switching}
-    if "SortKeyMaximum" in names or (names and at):
+    if BY_ITEMS in names or (names and at):
         raise being_switched(strategy.alias)
 
 
@@ -195,10 +196,8 @@ def _opened(dry_run: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
         return plan
     assert seen.counter is not None
     assert isinstance(seen.scope, Dated)
-    closings = seen.counter.closings
-    row, will_be_closed = closings.about(seen.scope, seen.send)
-    still_open = closings.unchanged(seen.scope.period, row)
-    return Plan.in_place(seen) if will_be_closed else replace(plan, actions=(*plan.actions, still_open))
+    opening = Opening(seen.counter.closings, seen.scope, seen.send)
+    return Plan.in_place(seen) if opening.closing else replace(plan, actions=(*plan.actions, opening.unchanged))
 
 
 def _open(seen: ScopeSnapshot, note: ChangeNote) -> Plan:

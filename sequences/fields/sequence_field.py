@@ -193,11 +193,17 @@ _loaded: WeakSet[Loaded] = WeakSet()
 """All of them. Nearly always there are none, and nobody looks through what waits for commits."""
 
 
+def loaded_here() -> list[Loaded]:
+    """Those that wait for the commits of this thread's transactions."""
+    open_ = connections.all(initialized_only=True) if _loaded else []
+    waiting = (one for connection in open_ for _, one, *_ in connection.run_on_commit)
+    return [one for one in waiting if isinstance(one, Loaded)]
+
+
 def _count_loaded(field: SequenceField) -> None:
     """Count what fixtures brought in transactions that are not committed yet, before a row beside them is numbered."""
-    open_ = connections.all(initialized_only=True) if _loaded else []
-    for waiting in [one for connection in open_ for _, one, *_ in connection.run_on_commit]:
-        if isinstance(waiting, Loaded) and waiting.field is field:
+    for waiting in loaded_here():
+        if waiting.field is field:
             with suppress(Exception):  # after the commit it is logged
                 field.count_past(waiting.rows)
                 waiting.rows = []

@@ -184,15 +184,8 @@ class StoredCounter:
                 return state.last_value
             if row.last_value > self.numbers.maximum:
                 raise self.numbers.exhausted()
-            opening = self.closings.opening(scope, state, deadline.read)
-            numbers, tallied = self.numbers, dynamodb.unmarshal(state.row or {})
-            since = ALWAYS if known_from_start(tallied, numbers.before_start, numbers.step) else None
-            request = expressions.advance_counter(
-                self.table, self.key(scope), row, seen=state.last_value, since=since, drops=True
-            )
+            request = _advance(self, scope, state, row, deadline.read)
             request = request if gapless else expressions.unless_gapless(request)
-            if opening:
-                request = expressions.while_open(request, opening.closing)
             try:
                 write_once("update_item", request, token=row.token, deadline=deadline)
             except WriteCancelled as error:
@@ -222,3 +215,14 @@ class StoredCounter:
         state = self.state(scope, send, even_frozen=True, even_behind=True)
         last_value = state.last_value if state.stored is None else self.last_value(state)
         return self.rows.listed(scope, dynamodb.unmarshal(state.row or {}), last_value)
+
+
+def _advance(counter: StoredCounter, scope: Scope, state: CounterState, row: CounterRow, send: Send) -> dict[str, Any]:
+    """The request that moves a counter from this state to a row without giving a value. Raises PeriodClosed."""
+    tallied, numbers = dynamodb.unmarshal(state.row or {}), counter.numbers
+    since = ALWAYS if known_from_start(tallied, numbers.before_start, numbers.step) else None
+    request = expressions.advance_counter(
+        counter.table, counter.key(scope), row, seen=state.last_value, since=since, drops=True
+    )
+    opening = counter.closings.opening(scope, state, send)
+    return expressions.while_open(request, opening.closing) if opening else request

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from django.core.signals import setting_changed
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS
 
 from .. import dynamodb
 from ..exceptions import InvalidSequence, StorageRefused, TableMissing
@@ -134,12 +134,10 @@ def committed(using: str = DEFAULT_DB_ALIAS) -> AbstractContextManager[Any]:
 
 def _count_fixtures() -> None:
     """Move the counters past the numbers of `fixtures`, whose transaction is never committed in a `TestCase`."""
-    from ..fields.sequence_field import Loaded
+    from ..fields.sequence_field import loaded_here
 
-    for connection in connections.all(initialized_only=True):
-        for _, waiting, *_ in connection.run_on_commit:
-            if isinstance(waiting, Loaded):
-                waiting()
+    for waiting in loaded_here():
+        waiting()
 
 
 class SequenceTablesMixin(SimpleTestCase):
