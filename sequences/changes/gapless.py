@@ -11,7 +11,7 @@ A line in the history then explains each number that is missing up to 202; above
 opens the counter, and its line says up to which number the sequence is gapless.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from ..dynamodb.expressions import CHANGED, GAPLESS_AFTER, GAPLESS_UNTIL, GIVEN_
 from ..exceptions import OperationNotSupported
 from ..rows.layout import Send
 from ..rows.rules import COUNT_ALIKE
+from ..rows.rules_row import StoredRules
 from ..strategies import Strategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Change
@@ -32,9 +33,9 @@ GAPLESS = "TransactionalCounter"
 SWITCHED = {GAPLESS, *COUNT_ALIKE}
 
 
-def stored_names(strategy: Strategy, send: Send) -> set[str]:
+def stored_names(rules: Iterable[StoredRules]) -> set[str]:
     """The strategies by whose settings the rows are written."""
-    return {name for row in strategy.rules.read(send) for name in row.strategies}
+    return {name for row in rules for name in row.strategies}
 
 
 def begun(

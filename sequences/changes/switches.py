@@ -19,7 +19,7 @@ this module. Costs, and errors besides those named, are as in `changes`; a switc
 looks at each scope twice.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from functools import partial
 
@@ -28,9 +28,9 @@ from ..commit.retries import read
 from ..dynamodb.expressions import OWN_KEYS, OWN_KEYS_AFTER
 from ..exceptions import InvalidChange, OperationNotSupported
 from ..registry import strategies
-from ..rows.layout import Send
 from ..rows.places import COUNTER_OPTIONS
 from ..rows.rules import COUNT_ALIKE
+from ..rows.rules_row import StoredRules
 from ..rows.stored_counter import StoredCounter
 from ..strategies import SortKeyMaximum, Strategy, TransactionalCounter
 from ..strategies.counter_strategy import counter_of
@@ -78,13 +78,14 @@ def switch(
         raise InvalidChange(f"to is {to!r}; it must be one of {', '.join(map(repr, SWITCHED))}.")
     strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
     send = partial(read, client=strategy.config.client)
-    stored = gapless.stored_names(strategy, send)
+    rules = strategy.rules.read(send)
+    stored = gapless.stored_names(rules)
     if COUNT_ALIKE & {type(strategy).__name__, to, *stored}:
         return gapless.begun(strategy, to, stored, scope, period, request, send)
     prepare = _followed if to == "TransactionalCounter" else _passed
     holder = _switchable(strategy, counter_table, stored)
     counter = counter_of(holder)
-    _require_table(strategy, counter, send)
+    _require_table(counter, rules)
     if to == "SortKeyMaximum":
         require_open_books(strategy, counter, send)
     prepared = partial(apply_change, sequence, planner=prepare, counter=counter)
@@ -126,7 +127,7 @@ def finish_switch(
     """
     strategy, request = strategies[sequence], ChangeRequest("switch", by, reason, dry_run)
     send = partial(read, client=strategy.config.client)
-    stored = gapless.stored_names(strategy, send)
+    stored = gapless.stored_names(strategy.rules.read(send))
     if COUNT_ALIKE & {type(strategy).__name__, *stored}:
         return gapless.finished(strategy, stored, scope, period, request, send)
     counter = counter_of(_switchable(strategy, counter_table, stored))
@@ -146,12 +147,12 @@ def _switchable(strategy: Strategy, counter_table: str, stored: Set[str]) -> Str
     return strategy if strategy.counter else _other(strategy, counter_table)
 
 
-def _require_table(strategy: Strategy, counter: StoredCounter, send: Send) -> None:
+def _require_table(counter: StoredCounter, rules: Iterable[StoredRules]) -> None:
     """Raise InvalidChange if the rows tell of counters in another table, which would be left behind."""
-    told = {str(row.rules["counter_table"]) for row in strategy.rules.read(send) if "counter_table" in row.rules}
+    told = {str(row.rules["counter_table"]) for row in rules if "counter_table" in row.rules}
     for table in sorted(told):
         if dynamodb.table_name(table) != counter.table:
-            raise InvalidChange(f"counter_table must be {table!r}, where the counters of {strategy.alias!r} are.")
+            raise InvalidChange(f"counter_table must be {table!r}, where the counters of {counter.alias!r} are.")
 
 
 def _problems(strategy: Strategy, counter_table: str, stored: Set[str]) -> Iterator[str]:
