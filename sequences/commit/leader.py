@@ -37,7 +37,7 @@ from ..types import Scope
 from .host_lock import LONGEST_WAIT
 from .requests import MOST_BYTES, Committer, Pending, PreparedWrite, PutRequest, Refusal
 from .retries import is_retryable, is_throttled, may_conceal
-from .waiters import TOOK_TOO_LONG, Queue
+from .waiters import TOOK_TOO_LONG, Queue, Waiter
 
 HELD_SECONDS = LONGEST_WAIT * 0.8  # after which a turn of the host is given back before others overtake it
 
@@ -114,7 +114,7 @@ class Leader:
         space = MOST_BYTES - sum(waiter.size for waiter in self.batch.waiters)
         waiting = self.queue.waiting
         with self.lock:
-            while self.leads and waiting and waiting[0].actions <= room and waiting[0].size <= space:
+            while waiting and self.leads and waiting[0].actions <= room and waiting[0].size <= space:
                 room, space = room - waiting[0].actions, space - waiting[0].size
                 self.batch.waiters.append(waiting[0])
                 waiting.popleft()  # last: an exception from a signal handler must not lose a waiter
@@ -125,9 +125,10 @@ class Leader:
         identities: set[str] = set()
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
-                wanted = pending.answer is None and pending.refusal is None
-                if wanted and identities.isdisjoint(pending.request.identities):
-                    identities.update(pending.request.identities)
+                if pending.answer is not None or pending.refusal is not None:
+                    continue
+                if identities.isdisjoint(own := pending.request.identities):
+                    identities.update(own)
                     found.append(pending)
         return found[: self.batch.most][: self.queue.shortage.most]
 
@@ -242,9 +243,11 @@ class Leader:
         If nobody is left in the batch, the last of them hands over the lead.
         """
         with self.lock:
-            answered = [waiter for waiter in self.batch.waiters if waiter.answered]
-            self.batch.waiters = [waiter for waiter in self.batch.waiters if not waiter.answered]
-            leaving = [waiter for waiter in answered if waiter is not self.own and not waiter.gone]
+            leaving, staying = list[Waiter](), list[Waiter]()
+            for waiter in self.batch.waiters:
+                (leaving if waiter.answered else staying).append(waiter)
+            self.batch.waiters = staying
+            leaving = [waiter for waiter in leaving if waiter is not self.own and not waiter.gone]
             if not leaving:
                 return
             for waiter, following in pairwise(leaving):

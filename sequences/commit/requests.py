@@ -29,7 +29,7 @@ R = TypeVar("R", bound="PutRequest | ReserveRequest")
 class PutRequest:
     """An item, as attribute values, that gets the next value; without an item, a token that gets `count` values.
 
-    `token` is the caller's idempotency token, empty without one. A marker remembers the value of a `marked` request. A
+    `token` is the caller's idempotency token, empty without one. A marker remembers the value of a request with one. A
     repeat must have the same `digest`. An item with an `own_key` is stored under that key. `more` has the items that
     are stored with it under the following values, each with its own key: `count` counts them, too. `also` has the
     actions that ride in its transaction. `size` is in bytes, with theirs. `day` is the document's date, if the sequence
@@ -48,11 +48,6 @@ class PutRequest:
     has_blanks: bool = False
 
     @property
-    def marked(self) -> bool:
-        """Whether it has an idempotency token of the caller."""
-        return bool(self.token)
-
-    @property
     def items(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
         """All its items in the order of their values, each with the key that it brings; none without items."""
         return () if self.item is None else ((self.item, self.own_key), *self.more)
@@ -60,7 +55,7 @@ class PutRequest:
     @property
     def actions(self) -> int:
         """How many actions of a transaction it takes."""
-        return (self.item is not None) + len(self.more) + self.marked + len(self.also)
+        return (self.item is not None) + len(self.more) + bool(self.token) + len(self.also)
 
     @property
     def units(self) -> int:
@@ -71,7 +66,7 @@ class PutRequest:
     def identities(self) -> tuple[str, ...]:
         """What two actions of one transaction must not share."""
         key = repr(self.own_key) if self.own_key else str(id(self))
-        own: tuple[str, ...] = (key, f"token {self.token}") if self.marked else (key,)
+        own: tuple[str, ...] = (key, f"token {self.token}") if self.token else (key,)
         own += tuple(repr(own_key) for _, own_key in self.more if own_key)
         return (*own, *(f"{action.table} {dict(action.row)}" for action in self.also)) if self.also else own
 
@@ -102,6 +97,7 @@ class Pending(Generic[R]):
 
     request: R
     deadline: Deadline | None = None
+    answer: Answer | None = None
     value: int | None = None
     refusal: SequenceError | None = None
     rest: tuple[Allocation, ...] = ()
@@ -111,13 +107,10 @@ class Pending(Generic[R]):
     read_units: float = 0.0
     _answers: list[Answer] = field(default_factory=list)
 
-    @property
-    def answer(self) -> Answer | None:
-        return self._answers[0] if self._answers else None
-
     def settle(self, answer: Answer) -> None:
         """Give the answer. The first one wins, from whichever thread: appending to a list is atomic."""
         self._answers.append(answer)
+        self.answer = self._answers[0]
 
     def refuse(self, error: SequenceError) -> None:
         """Note that the request is at fault. The first reason stays."""

@@ -88,7 +88,7 @@ class Deadline:
     @property
     def left(self) -> float:
         """The seconds that are left; negative when the deadline has passed."""
-        return self.seconds - self.spent
+        return self.began + self.seconds - self.timing.clock()
 
     @property
     def over(self) -> bool:

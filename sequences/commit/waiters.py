@@ -31,8 +31,10 @@ class Waiter:
         self.gone = False  # the caller wants no answer any more
         self.left = False  # and has left the queue, or handed over the lead
         self.following: Waiter | None = None  # whom this caller wakes when it leaves
-        self.actions = sum(pending.request.actions for pending in pendings)
-        self.size = sum(pending.request.size for pending in pendings)
+        self.actions = self.size = 0
+        for pending in pendings:
+            self.actions += pending.request.actions
+            self.size += pending.request.size
         self.latch = threading.Lock()
         self.latch.acquire()
 
@@ -120,10 +122,9 @@ class Batch:
 
     def settle_refused(self, *, outcome_unknown: bool = False) -> None:
         """Answer the requests that are refused, and in no undecided write."""
-        undecided = self.may_be_stored
         for waiter in self.waiters:
             for pending in waiter.pendings:
-                if (error := pending.refusal) is not None and pending not in undecided:
+                if (error := pending.refusal) is not None and pending not in self.may_be_stored:
                     pending.settle(waiter.deadline.give_up(error, outcome_unknown=True) if outcome_unknown else error)
 
     def left_behind(self) -> Batch | None:

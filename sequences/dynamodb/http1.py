@@ -16,7 +16,8 @@ MOST_AT_ONCE = 65536
 MOST_HEADERS = 65536
 _END = b"\r\n\r\n"
 _CODE = "latin-1"
-_STATUS = re.compile(r"HTTP/1\.1 ([2-5][0-9]{2})")
+_HEAD = re.compile(r"HTTP/1\.1 ([2-5][0-9]{2})[^\r\n]*((?:\r\n[^\s:]+:[^\r\n]*)*)\r\n\r\n")
+_HEADER = re.compile(r"(\S+?):(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,9 @@ def _some(receive: Callable[[int], bytes]) -> bytes:
 
 def _head(received: bytearray) -> tuple[int, dict[str, str], int] | None:
     """The status, the headers in lower case, and where the body begins; None for what only http.client can judge."""
-    end = received.find(_END)
-    if end < 0:
+    head = _HEAD.fullmatch(received[: received.find(_END) + len(_END)].decode(_CODE))
+    if head is None:
         return None
-    first, *lines = received[:end].decode(_CODE).split("\r\n")
-    status, fields = _STATUS.match(first), [line.partition(":") for line in lines]
-    headers = {name.lower(): value.strip() for name, _, value in fields}
-    plain = (
-        all(name and name == name.strip() for name, _, _ in fields)
-        and headers.get("content-length", "").isdecimal()
-        and "transfer-encoding" not in headers
-    )
-    return (int(status[1]), headers, end + len(_END)) if status and plain else None
+    headers = {name.lower(): value.strip() for name, value in _HEADER.findall(head[2])}
+    plain = headers.get("content-length", "").isdecimal() and "transfer-encoding" not in headers
+    return (int(head[1]), headers, head.end()) if plain else None

@@ -16,7 +16,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,24 +27,6 @@ from .connections import exchange
 from .errors import refuse_damaged, tables_in
 from .http1 import Answer
 from .signing import Template, host_of, is_plain
-
-try:
-    import orjson
-except ImportError:
-    import json
-
-    def to_json(value: Any) -> bytes:
-        """The JSON of a request."""
-        return json.dumps(value, default=_base64, separators=(",", ":")).encode()
-
-    from_json: Callable[[bytes], Any] = json.loads
-else:
-
-    def to_json(value: Any) -> bytes:
-        """The JSON of a request."""
-        return orjson.dumps(value, default=_base64)
-
-    from_json = orjson.loads
 
 EVENTS = (
     "provide-client-params", "before-parameter-build", "before-call", "request-created", "choose-signer", "before-sign",
@@ -65,6 +47,20 @@ INERT = frozenset({
 def _base64(value: Any) -> str:
     """The JSON of bytes, which an attribute value of type B has."""
     return b64encode(value).decode()
+
+
+try:
+    import orjson
+except ImportError:
+    import json
+
+    def to_json(value: Any) -> bytes:
+        """The JSON of a request."""
+        return json.dumps(value, default=_base64, separators=(",", ":")).encode()
+
+    from_json: Callable[[bytes], Any] = json.loads
+else:
+    to_json, from_json = partial(orjson.dumps, default=_base64), orjson.loads
 
 
 @dataclass(frozen=True, slots=True)

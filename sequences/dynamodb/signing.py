@@ -48,14 +48,14 @@ class Template:
             "authorization": authorization,
             "content-length": str(len(body)),
         }
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        return f"POST / HTTP/1.1\r\n{lines}\r\n".encode("ascii") + body
+        lines = "\r\n".join(map(": ".join, headers.items()))
+        return f"POST / HTTP/1.1\r\n{lines}\r\n\r\n".encode("ascii") + body
 
 
 def _authorization(auth: Any, stamp: str, headers: dict[str, str], body: bytes) -> str:
     names = ";".join(headers)
-    lines = "".join([f"{name}:{value}\n" for name, value in headers.items()])
-    canonical = f"POST\n/\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
+    lines = "\n".join(map(":".join, headers.items()))
+    canonical = f"POST\n/\n\n{lines}\n\n{names}\n{sha256(body).hexdigest()}"
     scope = (stamp[:8], auth._region_name, auth._service_name, _END)
     signed = f"{_ALGORITHM}\n{stamp}\n{'/'.join(scope)}\n{sha256(canonical.encode()).hexdigest()}"
     signature = hmac.digest(_key(auth.credentials.secret_key, scope), signed.encode(), "sha256").hex()

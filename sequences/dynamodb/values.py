@@ -35,6 +35,8 @@ def to_wire(value: Any) -> dict[str, Any]:
 
     That is an empty set, a name that is not text, and text that is not valid Unicode.
     """
+    if type(value) is str and value.isascii():  # most are
+        return {"S": value}
     kind = _KINDS.get(type(value)) or _kind(value)
     return {kind: _WRITERS[kind](value)}
 
@@ -170,7 +172,8 @@ def have_blanks(values: Iterable[Mapping[str, Any]]) -> bool:
     for value in values:
         if "S" in value or "N" in value:  # most are
             continue
-        if BLANK in value or have_blanks(value.get("M", {}).values()) or have_blanks(value.get("L", ())):
+        members = value["M"].values() if "M" in value else value.get("L", ())
+        if BLANK in value or have_blanks(members):
             return True
     return False
 
@@ -216,7 +219,7 @@ def used_units(answer: Mapping[str, Any]) -> float:
     """The capacity units that an answer reports, over all tables; 0.0 if it reports none."""
     consumed = answer.get("ConsumedCapacity") or ()
     tables = consumed if isinstance(consumed, list) else (consumed,)
-    return float(sum(table.get("CapacityUnits", 0.0) for table in tables if table))
+    return float(sum([table.get("CapacityUnits", 0.0) for table in tables if table]))
 
 
 def fingerprint(wire: Mapping[str, Any]) -> str:

@@ -133,7 +133,7 @@ class Answers:
 
     def repeat_if_marked(self, scope: Scope, pending: Pending[PutRequest], deadline: Deadline) -> None:
         """Answer a request whose token already has a marker, before it takes a value. One consistent read."""
-        if pending.request.marked and (marker := self._markers.find(scope, pending, deadline)):
+        if pending.request.token and (marker := self._markers.find(scope, pending, deadline)):
             self.repeat(scope, pending, marker)
 
     def repeat(self, scope: Scope, pending: Pending[PutRequest], marker: Mapping[str, Any]) -> None:

@@ -58,7 +58,7 @@ class Evidence:
 
     def _name(self, scope: Scope) -> str:
         """What the processes of the host call the scope; empty if nothing is to be left or found."""
-        return f"{self.lives}|{self.place(scope)}" if self.lives.are_known else ""
+        return f"{known_as}|{self.place(scope)}" if (known_as := self.lives.known_as) else ""
 
 
 NEWEST_ITEMS = 100

@@ -55,7 +55,7 @@ class ItemWriter(Committer):
         if self.line is None:
             yield False
             return
-        wanted_at, counted_in = self._clock(), f"{self.lives}|{self.layout.collection(scope)}"
+        wanted_at, counted_in = self._clock(), f"{self.lives.name}|{self.layout.collection(scope)}"
         with hold_host_lock(counted_in, deadline.left) as lock:
             if metrics.on:
                 metrics.tell(TURN, self._clock() - wanted_at, self.assigner.alias)
@@ -117,7 +117,7 @@ class ItemWriter(Committer):
                 row = self.row(scope, request, self.answers.value(value, place), sign, place)
                 actions.append(expressions.put_if_absent(self.layout.schema, row))
                 roles.append(Role("item", index, place))
-            if request.marked:
+            if request.token:
                 actions.append(self.markers.put(scope, request, value, sign))
                 roles.append(Role("marker", index))
             if request.also:

@@ -98,7 +98,7 @@ class ItemLayout:
         """Whether a single item of a collection may bring its own key."""
         return self.in_collections and self.own_keys and self.value_name not in self.key_names
 
-    @property
+    @cached_property
     def in_collections(self) -> bool:
         """Whether the items of a scope are one collection, in the order of their values."""
         return self.value_in == "sort_key"

@@ -40,22 +40,21 @@ class TableLives:
     def __post_init__(self) -> None:
         self.takes_transactions = True
         self._sound: tuple[TableLife, ...] | None = None
-        self.current: tuple[TableLife, ...] = ()
+        self.become(())
         self._lock = threading.RLock()  # a signal handler may look them up while its thread does
         self._first = threading.RLock()  # held by the first caller while it asks
 
-    def __str__(self) -> str:
-        return "|".join(map(str, self.current))
+    def become(self, lives: tuple[TableLife, ...]) -> None:
+        """Go on in these lives."""
+        self.current = lives
+        self.name = "|".join(map(str, lives))
+        self.known_as = self.name if all(life.identity for life in lives) else ""
+        """Their name, if a table that was made again is sure to have another one; else empty."""
 
     @property
     def tables(self) -> list[str]:
         """The names of the tables."""
         return [schema.table for schema in self.schemas]
-
-    @property
-    def are_known(self) -> bool:
-        """Whether a table that was made again is sure to have another life than the current one."""
-        return bool(self.current) and all(life.identity for life in self.current)
 
     def judged(self, copies: Sequence[Copies | None]) -> Soundness:
         """Whether the sequence is sound on its tables, by the copies of each; None for one that is not known."""
@@ -119,7 +118,7 @@ class TableLives:
             told = any(new.table_id != old.table_id for old, new in zip(self.current, lives, strict=False))
             if others:
                 self.forget()
-            self.current = lives
+            self.become(lives)
             if others:
                 self.forget()  # again: another thread may have remembered something of the earlier lives meanwhile
         return others or told
@@ -151,4 +150,4 @@ class TableLives:
 
 def _are_others(before: Sequence[TableLife], lives: Sequence[TableLife]) -> bool:
     """Whether one of the lives is another than before. Before the first look-up there is none to compare."""
-    return any(new.is_another(old) for old, new in zip(before, lives, strict=False))
+    return before is not lives and any(new.is_another(old) for old, new in zip(before, lives, strict=False))

@@ -28,9 +28,7 @@ class LRU(Generic[V]):
         self._most = most
         self._dropped = dropped
         self._values: OrderedDict[Scope, V] = OrderedDict()
-
-    def get(self, scope: Scope) -> V | None:
-        return self._values.get(scope)
+        self.get: Callable[[Scope], V | None] = self._values.get
 
     def put(self, scope: Scope, value: V) -> None:
         values = self._values

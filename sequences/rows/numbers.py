@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 from ..commit.requests import Pending
@@ -26,7 +25,7 @@ def whole_number(where: str, value: Any, least: int) -> int:
 
 def highest(*values: int | None) -> int | None:
     """The highest of these values; None if there is none."""
-    return max((value for value in values if value is not None), default=None)
+    return max([value for value in values if value is not None], default=None)
 
 
 def is_below(value: int | None, known: int | None) -> bool:
@@ -69,7 +68,7 @@ class Numbers:
             return 0
         return min((value - self.before_start) * 100 // max(self.limit - self.before_start, 1), 100)
 
-    @property
+    @cached_property
     def before_start(self) -> int:
         """The last value of a scope before its first value."""
         return self.start - self.step
@@ -101,8 +100,11 @@ class Numbers:
 
     def firsts(self, pendings: Sequence[Pending[Any]], last_value: int) -> tuple[Sequence[int], int]:
         """The first value of each request, where each takes as many as it counts, and the last value of all."""
-        *before, count = accumulate((pending.request.count for pending in pendings), initial=0)
-        return [last_value + self.step * (taken + 1) for taken in before], last_value + self.step * count
+        firsts = []
+        for pending in pendings:
+            firsts.append(last_value + self.step)
+            last_value += self.step * pending.request.count
+        return firsts, last_value
 
     def up_to(self, bound: int, last_value: int) -> int:
         """The highest value after `last_value` that is not above `bound`; `last_value` if there is none."""

@@ -66,10 +66,9 @@ class Requests:
 
     def _look_for_blanks(self, request: PutRequest) -> None:
         """Note whether items tell their values. A template that does not fit the sequence is refused at once."""
-        wires = [wire for wire, _ in request.items]
-        request.has_blanks = any(have_blanks(wire.values()) for wire in wires)
-        if request.has_blanks:
-            for wire in wires:
+        for wire, _ in request.items:
+            if have_blanks(wire.values()):
+                request.has_blanks = True
                 filled(wire, 0, self.sample)
 
     def _digest(self, request: PutRequest) -> str:
@@ -81,7 +80,7 @@ class Requests:
         most = self.assigner.most_actions - request.actions + len(request.also)
         if request.also and len(request.also) > most:
             raise InvalidItem(f"also has {len(request.also)} actions; one transaction holds {most} beside this item.")
-        most = self.assigner.most_actions - request.marked
+        most = self.assigner.most_actions - bool(request.token)
         if request.count > most:
             raise InvalidItem(f"There are {request.count} items; one transaction holds {most} of them.")
         if request.size > MOST_BYTES:

@@ -67,7 +67,7 @@ class Refusals:
         An item has the token of its caller in the place of the sign. Its marker has the sign.
         """
         requests = [pending.request for write in refusal.undecided for pending in write.pendings]
-        for token in {request.token for request in requests if request.marked and request.token in found}:
+        for token in {request.token for request in requests if request.token and request.token in found}:
             place = self.markers.schema.table, self.markers.key(refusal.scope, token)
             yield stored_row(*place, refusal.deadline.send).get("request")
 

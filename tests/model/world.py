@@ -156,7 +156,7 @@ class World:
         timing = Timing(clock=self.clock, sleep=self.clock.sleep, uniform=lambda low, high: high)
         strategy: Strategy = import_string(path)(_config(path), timing=timing, wall=self.clock)
         strategy.lives.bind = lambda send, deadline=None: None  # type: ignore[method-assign]  # there is one life
-        strategy.lives.current = (TableLife(self.place, "", 0),)
+        strategy.lives.become((TableLife(self.place, "", 0),))
         strategy.item_writer.line = None
         if isinstance(strategy, BlockAllocator):
             strategy.prefetch = lambda scope, count: None  # type: ignore[method-assign]  # no threads
@@ -231,7 +231,7 @@ class World:
                 if own not in items:
                     items[own] = dynamodb.marshal({**OWN, "who": "foreign", "value": 0})
             case "known":
-                self.strategy.lives.current = (TableLife(self.place, "the only life", 0),)
+                self.strategy.lives.become((TableLife(self.place, "the only life", 0),))
             case "rival":
                 self._rival()
 

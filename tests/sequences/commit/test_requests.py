@@ -31,19 +31,19 @@ def write(*values: int, roles: tuple[Role, ...] = ()) -> PreparedWrite:
 
 
 @pytest.mark.parametrize(
-    ("asked", "marked", "items", "actions", "units"),
+    ("asked", "items", "actions", "units"),
     [
-        (PutRequest(item={}), False, 1, 1, 1),
-        (PutRequest(item={}, size=3000), False, 1, 1, 3),
-        (PutRequest(item={}, token="one"), True, 1, 2, 2),
-        (PutRequest(item=None, token="one", count=5), True, 0, 1, 1),
-        (PutRequest(item={}, more=(({}, None), ({}, None)), count=3, token="one", size=1500), True, 3, 4, 4),
-        (PutRequest(item={}, also=(RIDER,)), False, 1, 2, 2),
+        (PutRequest(item={}), 1, 1, 1),
+        (PutRequest(item={}, size=3000), 1, 1, 3),
+        (PutRequest(item={}, token="one"), 1, 2, 2),
+        (PutRequest(item=None, token="one", count=5), 0, 1, 1),
+        (PutRequest(item={}, more=(({}, None), ({}, None)), count=3, token="one", size=1500), 3, 4, 4),
+        (PutRequest(item={}, also=(RIDER,)), 1, 2, 2),
     ],
 )
-def test_what_a_askedtakes(asked: PutRequest, marked: bool, items: int, actions: int, units: int) -> None:
+def test_what_a_request_takes(asked: PutRequest, items: int, actions: int, units: int) -> None:
     """It takes an action for each item, its marker and what rides with it, and a unit for each of them or each KB."""
-    assert (asked.marked, len(asked.items), asked.actions, asked.units) == (marked, items, actions, units)
+    assert (len(asked.items), asked.actions, asked.units) == (items, actions, units)
 
 
 def test_the_items_of_a_request() -> None:

@@ -24,7 +24,7 @@ def made(*, checks: bool = True, in_collections: bool = True, others: tuple[int,
     layout = Mock(spec=ItemLayout, schema=KeySchema(table="items"), token_name="token", in_collections=in_collections)
     layout.partition = lambda scope: f"orders#{scope}"
     numbers = Numbers(alias="orders", start=1, step=1 + len(others), maximum=9999, others=others)
-    lives = Mock(spec=TableLives, are_known=False)
+    lives = Mock(spec=TableLives, known_as="")
     return CounterMemory(Mock(spec=CounterRows), layout, numbers, lives, check_items=checks)
 
 

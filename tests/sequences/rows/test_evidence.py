@@ -16,8 +16,7 @@ from sequences.rows.numbers import Numbers
 def evidence(*others: int, life: str = "", own: LRU[int] | None = None) -> Evidence:
     """The evidence of one process; `others` are the first values of other Regions; a `life` is known."""
     numbers = Numbers(alias="orders", start=1, step=1 + len(others), maximum=99, others=others)
-    lives = mock.MagicMock(spec=TableLives, are_known=bool(life))
-    lives.configure_mock(**{"__str__.return_value": life})
+    lives = mock.Mock(spec=TableLives, known_as=life)
     return Evidence(numbers, lives, lambda scope: f"place of {scope}", own=LRU() if own is None else own)
 
 

@@ -332,7 +332,7 @@ def look_up(lives: TableLives, identity: str) -> None:
     """Look up the lives anew, on an engine whose table has this identity."""
     dynamodb.forget_lives()
     lives.bind(lambda operation, request: {"Table": {"TableId": identity}})
-    assert lives.are_known is bool(identity)
+    assert bool(lives.known_as) is bool(identity)
 
 
 @pytest.mark.usefixtures("configured")
