@@ -55,7 +55,7 @@ class AccessLog:
             "user": _printable(_known_user(request)) or None,
         }
         level = logging.DEBUG if request.path in settings.ACCESS_LOG_QUIET else logging.INFO
-        shown = ("-" if field is None else field for field in fields.values())
+        shown = ["-" if field is None else field for field in fields.values()]
         access_log.log(level, "%s %s %d %.0f ms %s bytes %s", *shown, extra=fields)
         return response
 

@@ -6,6 +6,7 @@ Which rows there are, and what they mean, is the business of each store.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import date, datetime
+from enum import Enum
 from typing import Any
 
 from sequences.storage import KeySchema, query_numbers, read, read_item, read_many, read_rest, table_name, unmarshal
@@ -166,13 +167,13 @@ def slice_of(found: Sequence[Row], at: Position | None, last: int | None, *, new
 
 def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Fields in their stored form."""
-    return {name: _to_stored(value) for name, value in fields.items()}
+    return {name: value if type(value) is str else _to_stored(value) for name, value in fields.items()}
 
 
 def _to_stored(value: Any) -> Any:
     match value:
-        case str() | int():  # as most are
-            return value
+        case Enum():
+            return value.value
         case date():  # and datetime
             return value.isoformat()
         case tuple():

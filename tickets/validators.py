@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cached_property
 from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
@@ -24,11 +24,6 @@ Schema = dict[str, Any]
 
 
 VISIBLE = re.compile(f"{SEEN[:-1]}{TAGS}]")
-
-
-@cache
-def _one_of(characters: str) -> re.Pattern[str]:
-    return re.compile(f"[{characters}]")
 
 
 class Validator(Protocol):
@@ -51,7 +46,7 @@ def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Text:
     """A text of `least` to `most` characters, some of them visible. It has one line, unless `lines` is set.
 
@@ -81,6 +76,10 @@ class Text:
         # A text of its own lines disturbs nothing beside it.
         return CONTROLS + self.without + ("" if self.lines else LINES + DIRECTIONS)
 
+    @cached_property
+    def _bad(self) -> re.Pattern[str]:
+        return re.compile(f"[{self.refused}{SURROGATES}]")
+
     def clean(self, value: Any) -> str:
         """The text without spaces around it. Its line ends become newlines."""
         if value is None:
@@ -90,7 +89,7 @@ class Text:
         text = value.replace("\r\n", "\n")
         if len(text) > self.most:
             raise ValidationError(f"At most {self.most:,} characters, these are {len(text):,}.")
-        if bad := _one_of(self.refused + SURROGATES).search(text):
+        if bad := self._bad.search(text):
             raise ValidationError(f"The character {named(bad[0])} cannot be used here. Remove it.")
         if not text.strip(" \t\n\r"):
             if self.least:
@@ -255,19 +254,16 @@ def clean(values: Mapping[str, Any], validators: Mapping[str, Validator]) -> dic
     """The values, each cleaned by the validator of its field. Raises InvalidInput with the messages of all fields."""
     cleaned, complaints = {}, dict[str, ValidationError]()
     for field, value in values.items():
+        if field not in validators:
+            complaints[field] = ValidationError("There is no such field.")
+            continue
         try:
-            cleaned[field] = _validator(field, validators).clean(value)
+            cleaned[field] = validators[field].clean(value)
         except ValidationError as error:
             complaints[field] = error
     if complaints:
         raise InvalidInput(complaints)
     return cleaned
-
-
-def _validator(field: str, validators: Mapping[str, Validator]) -> Validator:
-    if field not in validators:
-        raise ValidationError("There is no such field.")
-    return validators[field]
 
 
 def readable(name: object) -> str:

@@ -112,7 +112,7 @@ class _Given:
             raise ValueError(f"value is {value}, which {strategy.alias!r} gives in another Region: store it there.")
         named = f"given {value} {layout.collection(scope)} {dynamodb.fingerprint(request.item or {})}"
         token = hashlib.sha256(named.encode()).hexdigest()
-        row = writer.row(scope, request, value, token)
+        row = writer.row(scope, request, request.items[0], value, token)
         return cls(value, request, expressions.put_if_absent(strategy.schema, row), token)
 
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 import zlib
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,22 +102,19 @@ def _path() -> str | None:
 def read_note(memory: Memory, form: struct.Struct, offset: int, key: bytes) -> list[Any] | None:
     """What is noted at a place for the name with this digest; None if it is another's, or half of a new one."""
     found, *noted, checksum = form.unpack_from(memory.view, offset)
-    return noted if found == key and checksum == _checksum(form, key, *noted) else None
+    return noted if found == key and checksum == zlib.crc32(form.pack(key, *noted, 0)) else None
 
 
 def write_note(memory: Memory, form: struct.Struct, offset: int, key: bytes, *noted: float) -> None:
     """Note this at a place, for the name with this digest."""
-    form.pack_into(memory.view, offset, key, *noted, _checksum(form, key, *noted))
-
-
-def _checksum(form: struct.Struct, key: bytes, *noted: float) -> int:
-    return zlib.crc32(form.pack(key, *noted, 0))
+    form.pack_into(memory.view, offset, key, *noted, zlib.crc32(form.pack(key, *noted, 0)))
 
 
 def remembered(name: str) -> int | None:
     """The value of a name; None if it is not remembered."""
     memory = shared_memory()
-    return None if memory is None else _value_at(memory, *_place(name))
+    noted = memory and read_note(memory, _VALUE, *_place(name))
+    return int(noted[0]) if noted else None
 
 
 def remember(name: str, value: int) -> None:
@@ -125,25 +122,21 @@ def remember(name: str, value: int) -> None:
     memory = shared_memory()
     if memory is None or not -(2**63) <= value < 2**63:
         return
-    offset, key = _place(name)
-    before = _value_at(memory, offset, key)
-    if before is None or before < value:
-        write_note(memory, _VALUE, offset, key, value)
+    place = _place(name)
+    before = read_note(memory, _VALUE, *place)
+    if before is None or before[0] < value:
+        write_note(memory, _VALUE, *place, value)
 
 
 def forget(name: str) -> None:
     """Forget the value of a name."""
     memory, place = shared_memory(), _place(name)
-    if memory is not None and _value_at(memory, *place) is not None:
+    if memory is not None and read_note(memory, _VALUE, *place) is not None:
         _VALUE.pack_into(memory.view, place[0], b"", 0, 0)
 
 
+@lru_cache(4096)  # each number asks for its scope's
 def _place(name: str) -> tuple[int, bytes]:
     """Where the place of a name begins, and its digest."""
     key = hashlib.sha256(name.encode()).digest()
     return TURNS_BYTES + int.from_bytes(key[:4]) % PLACES * _PLACE_BYTES, key
-
-
-def _value_at(memory: Memory, offset: int, key: bytes) -> int | None:
-    noted = read_note(memory, _VALUE, offset, key)
-    return None if noted is None else int(noted[0])

@@ -66,16 +66,23 @@ class Leader:
 
         While DynamoDB is silent there is no other, and the whole batch gives up.
         """
-        failure: StorageError | None = TOOK_TOO_LONG if waited else None
-        while self.leads:
-            if failure is not None:
-                self.batch.expire(failure, attempts=self.own.deadline.attempts, everybody=self.own.deadline.in_silence)
-            self._release()
-            if self.own.answered:
-                return
+        if waited and self._is_over(TOOK_TOO_LONG):
+            return
+        while True:
             failure = self._attempt_exclusively()
             if failure is not None and not self.own.answered:
                 self.own.deadline.pause(0.0 if self.own.deadline.in_silence else self.batch.left)
+            if self._is_over(failure):
+                return
+
+    def _is_over(self, failure: StorageError | None) -> bool:
+        """Let go those who are answered, and after a failure those whose time is over. Whether that ends its work."""
+        if not self.leads:
+            return True
+        if failure is not None:
+            self.batch.expire(failure, attempts=self.own.deadline.attempts, everybody=self.own.deadline.in_silence)
+        self._release()
+        return self.own.answered
 
     def _attempt_exclusively(self) -> StorageError | None:
         """Attempt one write, and wait for its capacity units: who gave the turn away would lose them to others.
@@ -89,7 +96,9 @@ class Leader:
                 if self.batch.write is None:
                     self._take_along()  # also those who came while another process had its turn
                 failure = self._attempt()
-                if failure is not None and metrics.on:
+                if failure is None:
+                    return None
+                if metrics.on:
                     metrics.failed(self.own.deadline.sequence, failure)
                 short, lost = is_throttled(failure), in_line and isinstance(failure, WriteCancelled)
                 if not (short or lost) or self.batch.left <= 0:
@@ -110,9 +119,11 @@ class Leader:
         self.own.deadline.wait(min(seconds * self.own.deadline.timing.uniform(0.5, 1), self.batch.left))
 
     def _take_along(self) -> None:
+        waiting = self.queue.waiting
+        if not waiting:
+            return
         room = self.committer.most_actions - sum(waiter.actions for waiter in self.batch.waiters)
         space = MOST_BYTES - sum(waiter.size for waiter in self.batch.waiters)
-        waiting = self.queue.waiting
         with self.lock:
             while waiting and self.leads and waiting[0].actions <= room and waiting[0].size <= space:
                 room, space = room - waiting[0].actions, space - waiting[0].size
@@ -245,9 +256,11 @@ class Leader:
         with self.lock:
             leaving, staying = list[Waiter](), list[Waiter]()
             for waiter in self.batch.waiters:
-                (leaving if waiter.answered else staying).append(waiter)
+                if not waiter.answered:
+                    staying.append(waiter)
+                elif waiter is not self.own and not waiter.gone:
+                    leaving.append(waiter)
             self.batch.waiters = staying
-            leaving = [waiter for waiter in leaving if waiter is not self.own and not waiter.gone]
             if not leaving:
                 return
             for waiter, following in pairwise(leaving):

@@ -22,6 +22,8 @@ from .retries import Deadline
 MOST_BYTES = 4_000_000  # DynamoDB's limit for a transaction is 4 MB
 
 Answer = Allocation | range | list[int] | SequenceError
+Placed = tuple[Mapping[str, Any], Mapping[str, Any] | None]
+"""An item, and the key that it brings; None if its key follows from its value."""
 R = TypeVar("R", bound="PutRequest | ReserveRequest")
 
 
@@ -41,14 +43,14 @@ class PutRequest:
     count: int = 1
     size: int = 0
     own_key: Mapping[str, Any] | None = None
-    more: tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...] = ()
+    more: tuple[Placed, ...] = ()
     digest: str = ""
     also: tuple[Action, ...] = ()
     day: datetime.date | None = None
     has_blanks: bool = False
 
     @property
-    def items(self) -> tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]:
+    def items(self) -> tuple[Placed, ...]:
         """All its items in the order of their values, each with the key that it brings; none without items."""
         return () if self.item is None else ((self.item, self.own_key), *self.more)
 
@@ -67,8 +69,10 @@ class PutRequest:
         """What two actions of one transaction must not share."""
         key = repr(self.own_key) if self.own_key else str(id(self))
         own: tuple[str, ...] = (key, f"token {self.token}") if self.token else (key,)
-        own += tuple(repr(own_key) for _, own_key in self.more if own_key)
-        return (*own, *(f"{action.table} {dict(action.row)}" for action in self.also)) if self.also else own
+        if not (self.more or self.also):  # as most
+            return own
+        keys = [repr(own_key) for _, own_key in self.more if own_key]
+        return (*own, *keys, *(f"{action.table} {dict(action.row)}" for action in self.also))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -130,8 +130,10 @@ class Batch:
     def left_behind(self) -> Batch | None:
         """The batch with which the next leader goes on; None if nobody waits for it."""
         waiters = [waiter for waiter in self.waiters if waiter.waits]
+        if not waiters:
+            return None
         self.add_undecided()
-        return replace(self, waiters=waiters) if waiters else None
+        return replace(self, waiters=waiters)
 
 
 @dataclass(slots=True, eq=False)

@@ -35,8 +35,6 @@ def to_wire(value: Any) -> dict[str, Any]:
 
     That is an empty set, a name that is not text, and text that is not valid Unicode.
     """
-    if type(value) is str and value.isascii():  # most are
-        return {"S": value}
     kind = _KINDS.get(type(value)) or _kind(value)
     return {kind: _WRITERS[kind](value)}
 
@@ -161,7 +159,7 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in item.items():
         try:
             check_name(name)
-            wire[name] = to_wire(value)
+            wire[name] = {"S": value} if type(value) is str and value.isascii() else to_wire(value)  # most are texts
         except REFUSALS as error:
             raise InvalidItem(f"The attribute {name!r} cannot be stored: {_remedied(error)}") from error
     return wire

@@ -2,6 +2,7 @@
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.http.request import HttpHeaders
 from rest_framework.request import Request
 
 __all__ = ["IDEMPOTENCY_KEY", "LONGEST_KEY", "REPLAYED", "idempotency_key", "replay_headers"]
@@ -9,6 +10,7 @@ __all__ = ["IDEMPOTENCY_KEY", "LONGEST_KEY", "REPLAYED", "idempotency_key", "rep
 IDEMPOTENCY_KEY = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
 LONGEST_KEY = 255
+_SENT = HttpHeaders.to_wsgi_name(IDEMPOTENCY_KEY)
 
 
 def idempotency_key(request: HttpRequest | Request) -> str | None:
@@ -16,7 +18,7 @@ def idempotency_key(request: HttpRequest | Request) -> str | None:
 
     Raises Django's ValidationError about `idempotency_token` for any other text.
     """
-    sent = request.headers.get(IDEMPOTENCY_KEY)
+    sent = request.META.get(_SENT)
     if sent is None:
         return None
     key = _as_sent(sent)

@@ -11,8 +11,10 @@ from contextvars import ContextVar
 from secrets import token_hex
 
 from django.http import HttpRequest, HttpResponse
+from django.http.request import HttpHeaders
 
 HEADER = "X-Request-Id"
+_SENT = HttpHeaders.to_wsgi_name(HEADER)
 SANE = re.compile("[A-Za-z0-9._-]{1,128}")  # others could forge lines of the log
 
 _current: ContextVar[str] = ContextVar("request_id", default="")
@@ -30,7 +32,7 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        sent = request.headers.get(HEADER)
+        sent = request.META.get(_SENT)
         request_id = sent if sent and SANE.fullmatch(sent) else token_hex(16)
         request.request_id = request_id  # type: ignore[attr-defined] # for lines that are written after it is answered
         before = _current.set(request_id)
@@ -47,5 +49,5 @@ class RequestIdFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         of_django = getattr(getattr(record, "request", None), "request_id", "")
-        record.request_id = current_request_id() or of_django or "-"
+        record.request_id = _current.get() or of_django or "-"
         return True

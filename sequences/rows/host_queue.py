@@ -157,7 +157,7 @@ class HostQueue:
         wrote_at, place.wrote_at = place.wrote_at, None
         if wrote_at is not None and wanted_at - wrote_at > PAUSE_SECONDS:
             place.looked_at = now
-        elif not (place.lines_up or deadline.over) and now - place.looked_at > LOOK_SECONDS:
+        elif now - place.looked_at > LOOK_SECONDS and not (place.lines_up or deadline.over):
             line = self._read(scope, turn, deadline, consistent=False) or {}
             place.looked_at = place.met_others_at = now
             place.lines_up = line.get("taken", 0) > line.get("given_back", 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import dynamodb
 from ..commit.host_lock import hold_host_lock
-from ..commit.requests import Committer, Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
+from ..commit.requests import Committer, Decision, Pending, Placed, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
 from ..exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack
@@ -88,7 +88,7 @@ class ItemWriter(Committer):
         self._charge(scope, assignment)
         signs = [new_token() for _ in assignment.pendings]
         actions, roles = self._actions(scope, assignment, signs)
-        token = assignment.token or new_token()
+        token = assignment.token or signs[0]
         if len(actions) == 1:
             operation, request = "put_item", expressions.single_write(actions[0])
         else:
@@ -113,8 +113,8 @@ class ItemWriter(Committer):
         roles = [Role("counter")] if assignment.counter else []
         for index, (pending, value) in enumerate(zip(assignment.pendings, assignment.values, strict=True)):
             request, sign = pending.request, signs[index]
-            for place in range(len(request.items)):
-                row = self.row(scope, request, self.answers.value(value, place), sign, place)
+            for place, item in enumerate(request.items):
+                row = self.row(scope, request, item, self.answers.value(value, place), sign)
                 actions.append(expressions.put_if_absent(self.layout.schema, row))
                 roles.append(Role("item", index, place))
             if request.token:
@@ -145,9 +145,9 @@ class ItemWriter(Committer):
                 self.answers.repeat_if_marked(scope, pending, deadline)
             raise
 
-    def row(self, scope: Scope, request: PutRequest, value: int, sign: str, place: int = 0) -> Mapping[str, Any]:
+    def row(self, scope: Scope, request: PutRequest, placed: Placed, value: int, sign: str) -> Mapping[str, Any]:
         """The row of an item of a request, under its value."""
-        item, own_key = request.items[place]
+        item, own_key = placed
         if request.has_blanks:
             item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
         text = self.assigner.naming.text(value, scope, request.day) if self.layout.text_name else ""
@@ -160,7 +160,7 @@ class ItemWriter(Committer):
             self.line.won(scope)
         if self.lives.are_still(write.life):
             self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
-        size = sum(len(pending.request.items) for pending in write.pendings)
+        size = sum([len(pending.request.items) for pending in write.pendings])
         for pending, value in zip(write.pendings, write.values, strict=True):
             pending.group_size = size
             self.answers.allocate(scope, pending, value, pending.request.day)

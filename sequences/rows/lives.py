@@ -137,7 +137,7 @@ class TableLives:
 
     def are_still(self, lives: tuple[TableLife, ...]) -> bool:
         """Whether the tables are in these lives, as far as that is known."""
-        return not _are_others(lives, self.current)
+        return lives is self.current or not _are_others(lives, self.current)
 
     def changed(self, send: Send) -> bool:
         """Whether a table was made again since the last look-up. Then its counters begin anew."""
@@ -150,4 +150,4 @@ class TableLives:
 
 def _are_others(before: Sequence[TableLife], lives: Sequence[TableLife]) -> bool:
     """Whether one of the lives is another than before. Before the first look-up there is none to compare."""
-    return before is not lives and any(new.is_another(old) for old, new in zip(before, lives, strict=False))
+    return any(new.is_another(old) for old, new in zip(before, lives, strict=False))

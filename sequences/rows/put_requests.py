@@ -126,6 +126,7 @@ class BroughtKeys:
 
     def __init__(self, layout: ItemLayout) -> None:
         self._schema, names = layout.schema, layout.key_names
+        self._names = names
         named = filter(None, [layout.text_name, layout.digest_name])
         system = [layout.token_name, expressions.MARKER_EXPIRY, *named]
         whole_key = (names, (*system, layout.value_name))
@@ -148,7 +149,7 @@ class BroughtKeys:
         """
         if "void" in item:
             _check_void(item["void"].get("M", {}))
-        names = self._schema.names
+        names = self._names
         brought, ours = self._usual
         if self._own and all(name in item for name in names):
             brought, ours = self._own

@@ -61,11 +61,11 @@ class PutCall:
         strategy, counted, day = placed(self.sequence, self.scope, self.date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
         if self.together:
-            requests = [request(self.items[0], tokens[0], (), day, self.items[1:])]
+            pendings = [Pending(request(self.items[0], tokens[0], (), day, self.items[1:]), deadline)]
         else:
-            requests = [request(item, token, self.also, day) for item, token in zip(self.items, tokens, strict=True)]
-        self.strategy, self.counted, self.deadline = strategy, counted, deadline
-        self.pendings = [Pending(each, deadline) for each in requests]
+            each = zip(self.items, tokens, strict=True)
+            pendings = [Pending(request(item, token, self.also, day), deadline) for item, token in each]
+        self.strategy, self.counted, self.deadline, self.pendings = strategy, counted, deadline, pendings
 
     def again(self) -> bool:
         """Begin again with what failed by the former rules of its scope; False if nothing did."""

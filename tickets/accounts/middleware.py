@@ -29,8 +29,8 @@ class Limits(MiddlewareMixin):
         heavy.end_with(response, request)
         if verdicts := getattr(request, "verdicts", None):
             # Of draft-ietf-httpapi-ratelimit-headers-10.
-            response["RateLimit-Policy"] = ", ".join(verdict.rate.policy for verdict in verdicts)
-            response["RateLimit"] = ", ".join(verdict.header for verdict in verdicts)
+            response["RateLimit-Policy"] = ", ".join([verdict.rate.policy for verdict in verdicts])
+            response["RateLimit"] = ", ".join([verdict.header for verdict in verdicts])
         return response
 
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:

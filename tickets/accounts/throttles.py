@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache as remembered
 from functools import partial
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.cache import cache
@@ -137,17 +137,17 @@ def _take_place(rate: Rate, caller: str) -> tuple[Verdict, str]:
 
 def give_back(place: str) -> None:
     """A request that was counted by itself counts no more."""
-    _unless_away(lambda: cache.delete(place))
+    _unless_away(cache.delete, place)
 
 
 def _counted(name: str, caller: str, count: Callable[[Rate, str], T]) -> T | None:
     rate = rate_of(name)
-    return None if rate is None else _unless_away(lambda: count(rate, caller))
+    return None if rate is None else _unless_away(count, rate, caller)
 
 
-def _unless_away(ask: Callable[[], T]) -> T | None:
+def _unless_away(ask: Callable[..., T], *asked: Any) -> T | None:
     try:
-        return ask()
+        return ask(*asked)
     except Exception as error:  # noqa: BLE001 - each cache has errors of its own
         logger.warning("The cache does not answer, and requests are not limited: %s", error)
         return None

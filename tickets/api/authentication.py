@@ -78,11 +78,11 @@ class TokenAuthentication(authentication.BaseAuthentication):
             if len(known) >= MOST_TOKENS:
                 known.clear()
             known[digest] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change
-        token, user = _twin(found.token), _twin(found.token.user)
+        token, user, scope = _twin(found.token), _twin(found.token.user), found.token.scope
         token.user = user
-        user.token_scope = token.scope  # type: ignore[attr-defined] # for `access.checks`
-        if not token.scope.allows(request.method, request.parser_context.get("kwargs", {}).get("key")):
-            raise PermissionDenied(token.scope.refusal)
+        user.token_scope = scope  # type: ignore[attr-defined] # for `access.checks`
+        if not scope.allows(request.method, request.parser_context.get("kwargs", {}).get("key")):
+            raise PermissionDenied(scope.refusal)
         return user, token
 
     def _look_up(self, request: Request, text: str) -> KnownToken:

@@ -213,6 +213,7 @@ class TestPreparing:
 def test_under_the_lock(clock: Clock, step: Callable[[Leader], None]) -> None:
     """What others look at, too, changes under their lock."""
     line = Line(clock, 1)
+    line.queue.waiting.append(line.waiter())
     line.leader.lock = mock.MagicMock()
     step(line.leader)
     assert line.leader.lock.__enter__.call_count == line.leader.lock.__exit__.call_count == 1
