@@ -14,11 +14,14 @@ import fcntl
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Self
 
@@ -126,8 +129,8 @@ class Engine:
         deadline = time.monotonic() + START_SECONDS
         patience = time.monotonic() + PORT_SECONDS
         while True:
-            self.port = _free_port() if chosen_here else self.port
-            said = self._try_to_launch(deadline)
+            with _free_port() if chosen_here else nullcontext(self.port) as self.port:
+                said = self._try_to_launch(deadline)
             if said is None:
                 return
             if PORT_TAKEN not in said or time.monotonic() > patience:
@@ -218,8 +221,22 @@ def _comes_free(lock: int) -> bool:
             return True
 
 
-def _free_port() -> int:
+@contextmanager
+def _free_port() -> Iterator[int]:
+    """A free port, which no other engine chooses during the block: a UDP socket has its number.
+
+    Engines that start at once may draw alike: pytest-randomly seeds `random` in each worker with the same number.
+    """
     for port in random.sample(PORTS, 200):
-        if port_is_free(port):
-            return port
+        with socket.socket(type=socket.SOCK_DGRAM) as claim:
+            if _is_bound(claim, port) and port_is_free(port):
+                yield port
+                return
     raise EngineError("No free port was found for the embedded engine. Choose one, or stop some programs.")
+
+
+def _is_bound(claim: socket.socket, port: int) -> bool:
+    with suppress(OSError):  # another engine has it
+        claim.bind((HOST, port))
+        return True
+    return False

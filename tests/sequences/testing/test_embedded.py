@@ -1,6 +1,7 @@
 """The embedded engine as a process: its file, its port, its end."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 import boto3
 import pytest
 
+from sequences.testing import embedded
 from sequences.testing.embedded import Engine, EngineError, find_binary
 from tests.sequences.support import wait_until
 
@@ -135,6 +137,16 @@ def test_moto_stands_in_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with engine:
         make_table(engine, "shortlived")
         assert client(engine).list_tables()["TableNames"] == ["shortlived"]
+
+
+def test_engines_that_draw_the_same_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes a port of its own, although neither listens yet: otherwise one serves both, and stops for both."""
+    draws = random.sample(embedded.PORTS, 200)
+    monkeypatch.setattr(random, "sample", lambda *_: draws)
+    with embedded._free_port() as one, embedded._free_port() as other:
+        assert one != other
+    with embedded._free_port() as again:
+        assert again == one
 
 
 def test_an_engine_that_never_ran_can_be_stopped() -> None:
