@@ -22,7 +22,7 @@ T = TypeVar("T")
 def page_of(found: Slice, name: str, from_row: Callable[[Row], T]) -> Page[T]:
     """A page of the named list, with the cursors of the pages beside it."""
     return Page(
-        results=tuple(from_row(row) for row in found.rows),
+        results=tuple([from_row(row) for row in found.rows]),
         next_cursor=cursor_at(found.next, name),
         previous_cursor=cursor_at(found.previous, name),
     )

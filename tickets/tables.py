@@ -147,7 +147,7 @@ class Rows:
             attributes=attributes,
         )
         answer = read("query", request)
-        rows = tuple(unmarshal(item) for item in answer["Items"])
+        rows = tuple([unmarshal(item) for item in answer["Items"]])
         return rows[:limit], len(rows) > limit or "LastEvaluatedKey" in answer  # a query ends after 1 MB, too
 
 

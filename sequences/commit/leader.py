@@ -136,7 +136,7 @@ class Leader:
         identities: set[str] = set()
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
-                if pending.answer is not None or pending.refusal is not None:
+                if pending.answers or pending.refusal:
                     continue
                 if identities.isdisjoint(own := pending.request.identities):
                     identities.update(own)

@@ -101,7 +101,6 @@ class Pending(Generic[R]):
 
     request: R
     deadline: Deadline | None = None
-    answer: Answer | None = None
     value: int | None = None
     refusal: SequenceError | None = None
     rest: tuple[Allocation, ...] = ()
@@ -109,12 +108,16 @@ class Pending(Generic[R]):
     group_size: int = 0
     write_units: float = 0.0
     read_units: float = 0.0
-    _answers: list[Answer] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    """The first one wins, from whichever thread: appending to a list is atomic. Empty while it has none."""
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.answers[0] if self.answers else None
 
     def settle(self, answer: Answer) -> None:
-        """Give the answer. The first one wins, from whichever thread: appending to a list is atomic."""
-        self._answers.append(answer)
-        self.answer = self._answers[0]
+        """Give the answer, unless it has one."""
+        self.answers.append(answer)
 
     def refuse(self, error: SequenceError) -> None:
         """Note that the request is at fault. The first reason stays."""

@@ -41,7 +41,7 @@ class Waiter:
     @property
     def answered(self) -> bool:
         for pending in self.pendings:  # noqa: SIM110 - callers ask this often, and `all` takes twice the time
-            if pending.answer is None:
+            if not pending.answers:
                 return False
         return True
 

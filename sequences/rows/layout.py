@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import dynamodb
@@ -14,7 +14,7 @@ from ..dynamodb.expressions import KeySchema
 from ..exceptions import InvalidScope, InvalidSequence
 from ..types import Scope, parted, scope_text
 from . import operator_errors
-from .lru import SCOPES_REMEMBERED
+from .lru import LRU
 
 VALUE_IN = ("sort_key", "partition_key", "attribute")
 """Where an item has its value; the default first."""
@@ -76,6 +76,8 @@ class ItemLayout:
     digest_name: str | None = None
     in_periods: bool
     indexes: Indexes = field(default_factory=dict)
+    _partitions: LRU[str] = field(default_factory=LRU, init=False, repr=False, compare=False)
+    """The partition keys that were made last: each item of a group needs its scope's."""
 
     def __post_init__(self) -> None:
         for option, wanted in _problems(self):
@@ -116,16 +118,15 @@ class ItemLayout:
                 "leave it out."
             )
 
-    @cached_property
-    def partition(self) -> Callable[[Scope], str]:
-        """The partition key of a scope's items, without their value. Each item of a group needs its scope's."""
-
-        def made(scope: Scope) -> str:
+    def partition(self, scope: Scope) -> str:
+        """The partition key of a scope's items, without their value."""
+        known = self._partitions.get(scope)
+        if known is None:
             plain, period = parted(scope)
-            named = self.template.replace("{sequence}", self.alias).replace("{period}", period)
-            return named.replace("{scope}", scope_text(plain))
-
-        return lru_cache(SCOPES_REMEMBERED)(made)
+            known = self.template.replace("{sequence}", self.alias).replace("{period}", period)
+            known = known.replace("{scope}", scope_text(plain))
+            self._partitions.put(scope, known)
+        return known
 
     def collection(self, scope: Scope) -> str:
         """What tells a scope's items from all others of the table: what a host remembers of them is named by it."""

@@ -68,7 +68,7 @@ class Numbers:
             return 0
         return min((value - self.before_start) * 100 // max(self.limit - self.before_start, 1), 100)
 
-    @cached_property
+    @property
     def before_start(self) -> int:
         """The last value of a scope before its first value."""
         return self.start - self.step

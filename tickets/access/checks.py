@@ -167,7 +167,7 @@ def without_hidden(ticket: Ticket, user: User) -> Ticket:
 
 def in_sight(page: TicketPage, user: User) -> TicketPage:
     """A page of a list, with `without_hidden` of each ticket."""
-    return replace(page, results=tuple(without_hidden(ticket, user) for ticket in page.results))
+    return replace(page, results=tuple([without_hidden(one, user) if one.moved else one for one in page.results]))
 
 
 def mentioned_in_sight(tickets: Mapping[TicketKey, Ticket], user: User) -> dict[TicketKey, Ticket]:

@@ -138,8 +138,8 @@ class TicketSerializer(Shape[Ticket]):
     """
 
     key = Named()
-    project = serializers.CharField()
-    number = serializers.IntegerField()
+    project = serializers.CharField(source="key.project")
+    number = serializers.IntegerField(source="key.number")
     title = serializers.CharField()
     description = serializers.CharField()
     status = serializers.ChoiceField([(status.value, status.label) for status in Status])

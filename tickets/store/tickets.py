@@ -246,7 +246,7 @@ def ticket_from_row(row: Row) -> Ticket:
 
     A guarded change of the sequence (`sequences.changes`) may make a ticket void, or a void row that never was one.
     """
-    moved = _moved_from_row(row)
+    moved = _moved_from_row(row) if "moved_to" in row else None
     void = void_from_row(row["void"]) if "void" in row and not moved else None
     row = {**IMPORTED, **(_of_void(void) if void else {}), **row}
     sealed_until = row.get("sealed_until")
@@ -277,9 +277,7 @@ def _of_void(void: Void) -> dict[str, str]:
     return {"reporter": void.by, "created_at": at, "updated_at": at}
 
 
-def _moved_from_row(row: Row) -> Moved | None:
+def _moved_from_row(row: Row) -> Moved:
     """Where a ticket has gone. Who moved it and when is in the attribute `void`, which the audit reads, too."""
-    if "moved_to" not in row:
-        return None
     to, void = row.get("leads_to", row["moved_to"]), row["void"]
     return Moved(to=key_of(**to), by=void["by"], at=datetime.fromisoformat(void["at"]))

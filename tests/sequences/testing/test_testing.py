@@ -290,7 +290,7 @@ class TestTablesOnMoto:
         for _ in range(2):
             with moto_engine(), sequence_tables():
                 get_next_value("orders")
-                lives.append(f"{strategies['orders'].lives}")
+                lives.append(strategies["orders"].lives.known_as)
         assert lives[0] != lives[1]
 
 
