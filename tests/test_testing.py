@@ -238,5 +238,5 @@ class TestWithoutEngine:
         writing = "tests/tickets/test_samples.py::test_nothing_is_loaded_beside_other_projects"
         done = run(tmp_path, "-m", "pytest", writing, "tests/sequences/testing/test_embedded.py", "-k", "not stands")
         assert done.returncode == 1
-        assert re.search(r"=+ 3 passed, 8 skipped, 1 deselected in", done.stdout)
+        assert re.search(r"=+ 4 passed, 8 skipped, 1 deselected in", done.stdout)
         assert last_line(done).startswith("8 tests DID NOT RUN: ")

@@ -102,26 +102,25 @@ class TableLives:
 
     def _bind(self, send: Send) -> None:
         lives = tuple([dynamodb.life_of(schema.table, send=send, alias=self.config.client) for schema in self.schemas])
-        anew = False
         if lives != self._sound:
-            anew = self._goes_on_in(lives)
+            self._go_on_in(lives)
             self._require_sound(lives)
-        self.rules.require(send, anew=anew)
+        self.rules.require(send)
 
-    def _goes_on_in(self, lives: tuple[TableLife, ...]) -> bool:
-        """Whether the rules are to be judged anew: by another life, or by a `TableId` that could not be asked before.
+    def _go_on_in(self, lives: tuple[TableLife, ...]) -> None:
+        """Forget everything about earlier lives.
 
-        After another life everything about the earlier ones is forgotten.
+        The rules are judged anew after another life, and with a `TableId` that could not be asked before.
         """
         with self._lock:  # threads that find it at the same time forget once, and none goes on before
             others = _are_others(self.current, lives)
-            told = any(new.table_id != old.table_id for old, new in zip(self.current, lives, strict=False))
+            if others or any(new.table_id != old.table_id for old, new in zip(self.current, lives, strict=False)):
+                self.rules.doubt(sure=all(life.identity for life in lives))
             if others:
                 self.forget()
             self.become(lives)
             if others:
                 self.forget()  # again: another thread may have remembered something of the earlier lives meanwhile
-        return others or told
 
     def _require_sound(self, lives: tuple[TableLife, ...]) -> None:
         soundness = self.judged([life.copies for life in lives])

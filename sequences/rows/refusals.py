@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from .. import dynamodb
 from ..commit.requests import Decision, Pending, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import RETRYABLE_CANCELLATIONS
-from ..dynamodb.expressions import LAST_DOCUMENT
+from ..dynamodb.expressions import LAST_DOCUMENT, MARKER_EXPIRY
 from ..exceptions import AlsoRefused, CancellationReason, InvalidItem, ItemExists, StorageRefused, WriteCancelled
 from ..types import Scope
 from . import operator_errors
@@ -80,9 +81,11 @@ class Refusals:
         hides = any(reason.code == "ValidationError" for _, reason in refusal.reasons)
         reasons = list(refusal.error.reasons)
         for place, (role, reason) in enumerate(refusal.reasons):
-            hidden = reason.code == "ConditionalCheckFailed" or (hides and reason.code == "None")
-            unseen = hidden and not reason.old and role.kind in ("item", "marker")
-            if unseen and (row := stored_row(*self._row_of(refusal, role), refusal.deadline.send)):
+            failed, may_have = reason.code == "ConditionalCheckFailed", hides and reason.code == "None"
+            if reason.old or not (failed or may_have) or role.kind not in ("item", "marker"):
+                continue
+            row = stored_row(*self._row_of(refusal, role), refusal.deadline.send)
+            if row and (failed or row.get(MARKER_EXPIRY, inf) > self.markers.wall()):  # its condition failed
                 reasons[place] = replace(reason, code="ConditionalCheckFailed", old=row)
         return replace(refusal, error=WriteCancelled(str(refusal.error), tuple(reasons)))
 

@@ -124,29 +124,30 @@ class RulesRow:
     def __post_init__(self) -> None:
         self.enforced = True
         self._looked_until = -inf
-        self._known: Sequence[Difference] = ()
         self._has_told = self._in_part = False
         self._lock = threading.RLock()  # a signal handler may look while its thread does
 
-    def require(self, send: Send, *, anew: bool = False) -> None:
+    def doubt(self, *, sure: bool) -> None:
+        """Let the next call look again, as a table is another one; if that is not `sure`, one may be missing alone."""
+        if sure or not self._in_part:
+            self._looked_until = -inf
+
+    def require(self, send: Send) -> None:
         """Raise RulesChanged if the rows are written by rules that do not go together with the present ones.
 
         Raise TableRestored if they came from another table. Costs one request in a process, and once in the life of the
         sequence two writes, which store the row, and a `DescribeTable` for each table. What cannot be read or stored
-        makes no write fail: it is logged once, and tried again a minute later if that may help.
+        makes no write fail: it is logged once, and tried again a minute later.
         """
-        if anew and not self._in_part:  # a missing table alone may look like another life of the tables
-            self._looked_until = -inf
         if self.clock() < self._looked_until or not self.enforced:
             return
-        if not self._lock.acquire(timeout=WAIT_SECONDS):
-            self._refuse(self._known)  # as the last look has found
-            return
+        locked = self._lock.acquire(timeout=WAIT_SECONDS)  # who waits in vain looks, too
         try:
             if self.clock() >= self._looked_until:
                 self._look(send)
         finally:
-            self._lock.release()
+            if locked:
+                self._lock.release()
 
     @contextmanager
     def switching(self, send: Send) -> Iterator[None]:
@@ -165,7 +166,7 @@ class RulesRow:
         except (RulesChanged, TableRestored):
             raise
         except SequenceError as error:
-            self._looked_until = inf if isinstance(error, StorageRefused) else self.clock() + ASK_AGAIN_SECONDS
+            self._looked_until = self.clock() + ASK_AGAIN_SECONDS
             self._tell("by which settings its rows are written is not known", error)
 
     def _tell(self, message: str, about: object) -> None:
@@ -176,9 +177,9 @@ class RulesRow:
 
     def _judge(self, send: Send) -> None:
         now, rows = self.now, self.read(send)
-        self._known = [one for row in rows for one in row.differences(now)]
-        self._refuse(self._known)
-        if careful := [one for one in self._known if one.verdict is Verdict.CAREFUL]:
+        found = [one for row in rows for one in row.differences(now)]
+        self._refuse(found)
+        if careful := [one for one in found if one.verdict is Verdict.CAREFUL]:
             self._tell("a setting has changed, which `manage.py sequences adopt` accepts", careful[0])
             now = {}  # the rules that are stored stay
         for row in rows:
