@@ -22,14 +22,8 @@ if apps.is_installed("django.contrib.admin"):  # test runners import every packa
 
             return urls(self)
 
-        def has_add_permission(self, request: HttpRequest) -> bool:
-            """Always False: sequences are added in the settings."""
+        def _never(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
+            """Always False: sequences are in the settings. Guarded changes have permissions of their own."""
             return False
 
-        def has_change_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-            """Always False: sequences are changed in the settings. Guarded changes have permissions of their own."""
-            return False
-
-        def has_delete_permission(self, request: HttpRequest, obj: Sequence | None = None) -> bool:
-            """Always False: sequences are removed in the settings."""
-            return False
+        has_add_permission = has_change_permission = has_delete_permission = _never

@@ -257,12 +257,6 @@ class Closings:
         if about is not None:
             raise operator_errors.frozen(self.alias, scope, about)
 
-    def unchanged(self, period: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The action of a transaction that refuses it unless the row of a period is as it was read."""
-        check = expressions.change_row(*self.place(period), unchanged={"token": row.get("token")})
-        del check["UpdateExpression"]
-        return {"ConditionCheck": check}
-
 
 class Opening:
     """The first write of a scope in a period, on the condition that the period stays as it was read: open.
@@ -290,5 +284,8 @@ class Opening:
 
     @property
     def unchanged(self) -> Mapping[str, Any]:
-        """The action of a transaction that refuses it unless the period is as it was read."""
-        return self._closings.unchanged(self._scope.period, self._row)
+        """The action of a transaction that refuses it unless the row of the period is as it was read."""
+        as_read = {"token": self._row.get("token")}
+        check = expressions.change_row(*self._closings.place(self._scope.period), unchanged=as_read)
+        del check["UpdateExpression"]
+        return {"ConditionCheck": check}

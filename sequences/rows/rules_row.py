@@ -23,14 +23,7 @@ from .. import dynamodb
 from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import KeySchema
-from ..exceptions import (
-    NotWritten,
-    RulesChanged,
-    SequenceError,
-    StorageRefused,
-    TableRestored,
-    WriteCancelled,
-)
+from ..exceptions import NotWritten, RulesChanged, SequenceError, StorageRefused, TableRestored, WriteCancelled
 from .history import History
 from .layout import Send
 from .reading import stored_row
@@ -152,7 +145,9 @@ class RulesRow:
     @contextmanager
     def switching(self, send: Send) -> Iterator[None]:
         """Let this process switch the strategy by guarded changes. Raises RulesChanged if another key has changed."""
-        self._refuse([one for row in self.read(send) for one in row.differences(self.now) if one.key != "STRATEGY"])
+        _refuse(
+            self.alias, [one for row in self.read(send) for one in row.differences(self.now) if one.key != "STRATEGY"]
+        )
         before, self.enforced = self.enforced, False
         try:
             yield
@@ -178,29 +173,13 @@ class RulesRow:
     def _judge(self, send: Send) -> None:
         now, rows = self.now, self.read(send)
         found = [one for row in rows for one in row.differences(now)]
-        self._refuse(found)
+        _refuse(self.alias, found)
         if careful := [one for one in found if one.verdict is Verdict.CAREFUL]:
             self._tell("a setting has changed, which `manage.py sequences adopt` accepts", careful[0])
             now = {}  # the rules that are stored stay
         for row in rows:
             if row.lacks_table or (now and (not row.rules or row.differences(now))):
                 self._store(row, now, send)
-
-    def _refuse(self, found: Sequence[Difference]) -> None:
-        alias, unsound = self.alias, [one for one in found if one.verdict is Verdict.UNSOUND]
-        if told := list(dict.fromkeys(str(one) for one in unsound if one.key != RESTORED)):
-            raise RulesChanged(
-                f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
-                f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
-                "ones. Between TransactionalCounter and another strategy `manage.py sequences switch` does it while "
-                "writers are running."
-            )
-        if unsound:
-            raise TableRestored(
-                f"A table of {alias!r} was restored or copied: {unsound[0]}. Nothing was written. Run `manage.py "
-                f"sequences recover {alias} --all-scopes --margin N`, with at least as many numbers as a scope gave "
-                "since the moment of the restore."
-            )
 
     def _store(self, row: StoredRules, now: Told, send: Send) -> None:
         """Store the row. If another process was faster, compare with what that one has stored."""
@@ -211,7 +190,7 @@ class RulesRow:
             send("put_item" if "Item" in action else "update_item", action)
         except WriteCancelled as error:
             old = error.reasons[0].old or {}
-            self._refuse(StoredRules.of(row.place, row.read_in, old).differences(now))
+            _refuse(self.alias, StoredRules.of(row.place, row.read_in, old).differences(now))
 
     def read(self, send: Send) -> list[StoredRules]:
         """The row in each of its places that can be read. One request. Raises a StorageError if none can be read."""
@@ -281,3 +260,20 @@ class RulesRow:
             if found := [one for one in row.differences(self.now) if one.verdict is not Verdict.GOOD]:
                 return found, row
         return [], None
+
+
+def _refuse(alias: str, found: Sequence[Difference]) -> None:
+    unsound = [one for one in found if one.verdict is Verdict.UNSOUND]
+    if told := list(dict.fromkeys(str(one) for one in unsound if one.key != RESTORED)):
+        raise RulesChanged(
+            f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
+            f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
+            "ones. Between TransactionalCounter and another strategy `manage.py sequences switch` does it while "
+            "writers are running."
+        )
+    if unsound:
+        raise TableRestored(
+            f"A table of {alias!r} was restored or copied: {unsound[0]}. Nothing was written. Run `manage.py "
+            f"sequences recover {alias} --all-scopes --margin N`, with at least as many numbers as a scope gave "
+            "since the moment of the restore."
+        )

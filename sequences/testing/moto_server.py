@@ -22,26 +22,16 @@ def patched_moto() -> Iterator[None]:
     lock, call_action = threading.Lock(), DynamoHandler.call_action
 
     def call_alone(handler: DynamoHandler) -> object:
-        copied_once = SimpleNamespace(deepcopy=_TablesCopiedOnce())
-        with lock, mock.patch.object(models, "copy", copied_once, create=True):
+        tables: dict[int, Any] = {}  # the copies of one call, each made before the call changes its table
+
+        def deepcopy(value: object) -> object:
+            return copy.deepcopy(value, tables if type(value).__name__ == "Table" else None)
+
+        with lock, mock.patch.object(models, "copy", SimpleNamespace(deepcopy=deepcopy), create=True):
             return call_action(handler)
 
     with mock.patch.object(DynamoHandler, "call_action", call_alone):
         yield
-
-
-class _TablesCopiedOnce:
-    """`copy.deepcopy` for one call to moto: it copies each table once, before the call changes it."""
-
-    def __init__(self) -> None:
-        self._copies: dict[int, object] = {}
-
-    def __call__(self, value: object) -> object:
-        if type(value).__name__ != "Table":
-            return copy.deepcopy(value)
-        if id(value) not in self._copies:
-            self._copies[id(value)] = copy.deepcopy(value)
-        return self._copies[id(value)]
 
 
 def is_active() -> bool:

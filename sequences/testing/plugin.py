@@ -15,7 +15,7 @@ It is no entry point: a project that only installs the app does not load it.
 import math
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import pytest
@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_dynamodb: may send requests to the engine of the environment")
     guarded = ExitStack()
     config.add_cleanup(guarded.close)
-    guarded.enter_context(no_engine())
+    guarded.enter_context(sending_by(NoEngine()))
 
 
 @pytest.fixture(autouse=True)
@@ -109,19 +109,12 @@ class NoEngineAskedFor(pytest.fail.Exception):  # type: ignore[misc, name-define
     """
 
 
-@contextmanager
-def no_engine() -> Iterator[None]:
-    """Refuse every request of this process, in all threads, until an engine of this package is entered.
+class NoEngine(dict[str, client._Client]):
+    """The clients while no test has asked for an engine: every call of a sequence raises NoEngineAskedFor at once.
 
-    Then every call of a sequence raises NoEngineAskedFor at once. Two ways stay open: moto's own `mock_aws`, and an
-    AWS_ENDPOINT_URL_DYNAMODB that was set since.
+    That holds in all threads, until an engine of this package is entered. Two ways stay open: moto's own `mock_aws`,
+    and an AWS_ENDPOINT_URL_DYNAMODB that was set since.
     """
-    with sending_by(_Refusing()):
-        yield
-
-
-class _Refusing(dict[str, client._Client]):
-    """The clients while no test has asked for an engine."""
 
     def __init__(self) -> None:
         super().__init__()

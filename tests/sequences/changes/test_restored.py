@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
@@ -12,9 +14,10 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, put_next
 from sequences.changes import EveryScope, adopt, changed_settings, freeze, recover, switch
-from sequences.dynamodb import client
+from sequences.dynamodb import TableLife, client
 from sequences.dynamodb.tables import SOON_SECONDS
 from sequences.exceptions import (
+    AccessRefused,
     OperationNotSupported,
     RulesChanged,
     SequenceUnsound,
@@ -98,6 +101,55 @@ def test_by_callers_that_wait_for_the_first_look(
         at_once(4, looks)
 
 
+def test_by_callers_beside_the_first_look(
+    become: Become, again: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one thread looks at restored tables, another one that waits in vain looks itself, and is refused."""
+    monkeypatch.setattr(rules_row, "WAIT_SECONDS", 0.01)
+    become(ATOMIC)
+    put()
+    again()
+    lives, looking, refused = strategies["orders"].lives, Event(), Event()
+
+    def slow(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        if operation == "batch_get_item":
+            looking.set()
+            assert refused.wait(30)
+        return dynamodb.call(operation, request)
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(lives.bind, slow)
+        try:
+            assert looking.wait(30)
+            with pytest.raises(TableRestored):
+                lives.bind(dynamodb.call)
+        finally:
+            refused.set()
+        with pytest.raises(TableRestored):
+            first.result(30)
+
+
+def test_by_who_comes_before_the_first_look(
+    become: Become, again: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody goes on to write after another thread has found another life, and before it looks at the rules."""
+    become(ATOMIC)
+    put()
+    again()
+    lives = strategies["orders"].lives
+    required = lives._require_sound
+
+    def required_later(found: tuple[TableLife, ...]) -> None:
+        monkeypatch.setattr(lives, "_require_sound", required)
+        with pytest.raises(TableRestored):
+            lives.bind(dynamodb.call)
+        required(found)
+
+    monkeypatch.setattr(lives, "_require_sound", required_later)
+    with pytest.raises(TableRestored):
+        lives.bind(dynamodb.call)
+
+
 @pytest.mark.parametrize("strategy", EVERY)
 class TestRefused:
     def test_until_it_is_recovered(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
@@ -167,6 +219,20 @@ class TestRefused:
         for _ in range(2):
             with pytest.raises(TableRestored):
                 put("b")
+
+    def test_by_a_role_that_reads_singly(self, become: Become, again: Callable[[], None], strategy: str) -> None:
+        """Who may not read in batches notices a table that was restored under its own name, too."""
+
+        def refuse(**_: object) -> None:
+            raise AccessRefused("no")
+
+        become(strategy)
+        strategies.reset()
+        with handled({"before-call.dynamodb.BatchGetItem": refuse}):
+            put()
+            again()
+            with pytest.raises(TableRestored):
+                put()
 
     def test_reads_go_on(self, become: Become, elsewhere: Callable[[], None], strategy: str) -> None:
         """What was stored is read, listed and audited before anything is recovered."""

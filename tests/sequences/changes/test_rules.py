@@ -491,12 +491,15 @@ class TestTheRow:
         assert [get_next_value("orders") for _ in range(3)] == [1, 2, 3]
         assert len(asked) == len(warned(caplog)) == 1
 
-    def test_it_is_asked_again(self, become: Become, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where the engine did not answer, a process looks again after a minute, and is refused then if it must be."""
+    @pytest.mark.parametrize("error", [AccessRefused("not yet"), NotWritten("slow")])
+    def test_it_is_asked_again(
+        self, become: Become, clock: Clock, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
+        """Where nothing could be read, a process looks again after a minute, and is refused then if it must be."""
         become(ATOMIC).lives.bind(dynamodb.call)
         late = TransactionalCounter(become(TRANSACTIONAL).config, timing=clock.timing())
         with monkeypatch.context() as patch:
-            patch.setattr(late.rules, "read", mock.Mock(side_effect=NotWritten("slow")))
+            patch.setattr(late.rules, "read", mock.Mock(side_effect=error))
             late.lives.bind(dynamodb.call)
         clock.now += ASK_AGAIN_SECONDS - 1
         late.lives.bind(dynamodb.call)

@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from sequences import dynamodb, put_next
+from sequences import dynamodb, put_next, put_next_each
 from sequences.exceptions import CancellationReason, InvalidItem, OutcomeUnknown, SequenceWentBack, WriteCancelled
 from sequences.registry import strategies
+from sequences.strategies.base import WEEK_SECONDS
 from sequences.strategies.transactional import TransactionalCounter
+from sequences.types import Allocation
 from tests.sequences.support import set_counter, stored
 
 CONFLICT = CancellationReason("TransactionConflict")
+UNKNOWN, INVALID = CancellationReason("None"), CancellationReason("ValidationError", message="too large")
 TAKEN = CancellationReason("ConditionalCheckFailed", {"token": "another's", "last_value": 1, "highest": 1})
 
 
@@ -47,6 +50,26 @@ def test_a_reason_that_hides_our_item(
     assert put_next(name, {"title": "the one"}, scope=scope, idempotency_token=token).value == 1
     assert put_next(name, {"title": "the next"}, scope=scope).value == 2
     assert sorted(stored(name, scope)) == [1, 2]
+
+
+def test_an_expired_marker_beside_an_invalid_item(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine may tell nothing of the other conditions. A marker that has expired is none: its item is stored."""
+    item, strategy = {"title": "the one"}, strategies["sort-key"]
+    put_next("sort-key", item, scope=scope, idempotency_token="a token")
+    later = strategy.wall() + WEEK_SECONDS + 1
+    monkeypatch.setattr(strategy.markers, "wall", lambda: later)
+    send, met = dynamodb.call, iter([WriteCancelled("hidden", (UNKNOWN, UNKNOWN, INVALID))])
+
+    def call(operation: str, request: Mapping[str, Any], **limits: Any) -> dict[str, Any]:
+        if operation == "transact_write_items" and (fault := next(met, None)):
+            raise fault
+        return send(operation, request, **limits)
+
+    monkeypatch.setattr(dynamodb, "call", call)
+    stored_now, wrong = put_next_each("sort-key", [item, {}], scope=scope, idempotency_tokens=["a token", None])
+    assert isinstance(wrong, InvalidItem)
+    assert isinstance(stored_now, Allocation)
+    assert (stored_now.value, stored_now.replayed) == (2, False)
 
 
 def test_a_counter_set_back_to_what_is_remembered(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,8 @@ from sequences import dynamodb, get_last_value, get_next_value, put_next
 from sequences.ops.tables import create_tables
 from sequences.testing import engine_at, moto_engine, plugin, sequence_tables
 from sequences.testing.callers import at_once
-from sequences.testing.plugin import NoEngineAskedFor, no_engine
+from sequences.testing.engines import sending_by
+from sequences.testing.plugin import NoEngine, NoEngineAskedFor
 from tests.sequences.support import asked_of_boto3
 
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
@@ -77,7 +78,7 @@ def live(tables: str, settings: Settings) -> str:
 @pytest.fixture
 def unsent(live: str) -> Iterator[None]:
     """No engine is asked for, and nothing reaches that of the environment."""
-    with no_engine():
+    with sending_by(NoEngine()):
         yield
     assert get_last_value("orders") == 5
 
@@ -157,7 +158,7 @@ class TestRefused:
 def test_mock_aws_is_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """moto's own decorator goes on to work, as long as its body lasts."""
     monkeypatch.delenv(ENDPOINT, raising=False)
-    with no_engine():
+    with sending_by(NoEngine()):
         with mock_aws():
             create_tables()
             assert take() == 1001
@@ -168,7 +169,7 @@ def test_mock_aws_is_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_address_of_the_test_is_an_engine(live: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that sets the address of an engine itself has named it."""
     named = os.environ[ENDPOINT]
-    with engine_at("http://127.0.0.1:9"), no_engine():
+    with engine_at("http://127.0.0.1:9"), sending_by(NoEngine()):
         with pytest.raises(NoEngineAskedFor):
             take()
         monkeypatch.setenv(ENDPOINT, named)
@@ -178,7 +179,7 @@ def test_an_address_of_the_test_is_an_engine(live: str, monkeypatch: pytest.Monk
 def test_a_client_that_was_looked_at_stays_lean(live: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests send requests as the application does, also after they have looked at boto3's client."""
     settings.SEQUENCES_CLIENTS, named = {}, os.environ[ENDPOINT]
-    with engine_at("http://127.0.0.1:9"), no_engine():
+    with engine_at("http://127.0.0.1:9"), sending_by(NoEngine()):
         monkeypatch.setenv(ENDPOINT, named)
         assert dynamodb.shared_client()
         with asked_of_boto3() as asked:
