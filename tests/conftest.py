@@ -205,6 +205,7 @@ def engine() -> Iterator[Engine]:
         engine = Engine().start()
     with engine:
         yield engine
+        assert engine.is_running, "the engine ended by itself: what failed before may be due to that"
 
 
 @pytest.fixture

@@ -195,7 +195,7 @@ class Moved:
     at: datetime
 
 
-@dataclass(kw_only=True, slots=True)  # not frozen: that takes three times as long to make, and lists have hundreds
+@dataclass(kw_only=True, slots=True, unsafe_hash=True)  # not frozen, which takes three times as long: lists have many
 class Ticket:
     """One ticket. `version` starts at 1 and grows by 1 with each change. `comments` counts withdrawn ones, too.
 

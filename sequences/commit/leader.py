@@ -66,14 +66,12 @@ class Leader:
 
         While DynamoDB is silent there is no other, and the whole batch gives up.
         """
-        if waited and self._is_over(TOOK_TOO_LONG):
-            return
-        while True:
+        over = self._is_over(TOOK_TOO_LONG) if waited else not self.leads
+        while not over:
             failure = self._attempt_exclusively()
             if failure is not None and not self.own.answered:
                 self.own.deadline.pause(0.0 if self.own.deadline.in_silence else self.batch.left)
-            if self._is_over(failure):
-                return
+            over = self._is_over(failure)
 
     def _is_over(self, failure: StorageError | None) -> bool:
         """Let go those who are answered, and after a failure those whose time is over. Whether that ends its work."""
