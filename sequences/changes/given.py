@@ -2,7 +2,7 @@
 
 import datetime
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -11,16 +11,18 @@ from .. import dynamodb
 from ..commit.requests import Pending, PutRequest
 from ..commit.retries import new_token, write_once
 from ..dynamodb import expressions
-from ..dynamodb.expressions import LAST_DOCUMENT
+from ..dynamodb.expressions import CHANGED, LAST_DOCUMENT
 from ..exceptions import ItemExists, OperationNotSupported, WriteCancelled
 from ..registry import strategies
+from ..rows.reading import MOST_IN_A_BATCH, read_rows, stored_row
 from ..services.arguments import check_scope
 from ..strategies.base import Strategy
+from ..strategies.counter_strategy import CounterStrategy
 from ..strategies.snapshot import ScopeSnapshot
 from ..types import Scope
 from .apply import Action, ChangeNote, ChangeRequest, Plan, apply_change, try_after
 from .arguments import being_switched
-from .moves import counter_to
+from .moves import counter_to, moved_to
 from .voids import void_row
 
 MOST_SHOWN = 10
@@ -44,9 +46,14 @@ def put_at(
     line of the history that explains what is skipped are one transaction. A value up to the last one that was handed
     out without an item (`get_next_value`) counts as free. The change may store a document that is dated before the last
     one (DATE_ORDER), or far from today (DATES); one that is dated later is the last one from then on.
-    Cost: as of another guarded change, and 2 write units a KB of the item.
+    Where a process may hold the value in its block (`BlockAllocator`), the sequence moves on by one value, if one is
+    left, and a line of the history makes every process drop its block: this one before the item is stored, the others
+    within `watch_seconds`. Until then another process may still give the value. A repeat moves nothing.
+    Cost: as of another guarded change, and 2 write units a KB of the item; with blocks also a read unit or more, for
+    the item, if the value is not above the last one.
     Raises ItemExists, InvalidItem, InvalidChange while a switch is under way, OperationNotSupported for items under
-    keys of their own, ValueError for what is no value of the sequence, and what every guarded change raises.
+    keys of their own, ValueError for what is no value of the sequence, SequenceExhausted where blocks are to be dropped
+    and the last value is above MAXIMUM, and what every guarded change raises.
     """
     return bool(put_all_at(sequence, {value: item}, scope=scope, date=date, period=period, by=by, reason=reason))
 
@@ -65,6 +72,8 @@ def put_all_at(
 
     All items are checked before the first is stored. Then the sequence goes on above the highest of them, and the
     others are stored, a hundred in a transaction. If it fails midway, repeat it: what is stored stays as it is.
+    Blocks of this process are dropped before the others are stored. Where a look for items is needed, it reads a
+    hundred at a time, up to one that is missing.
     """
     check_scope(scope)
     strategy = strategies.of(sequence, scope, date, period)
@@ -128,7 +137,7 @@ def _planned(
     highest = max(given)
     first.clear()
     if highest <= last:
-        return Plan.in_place(seen)
+        return moved_to(seen, highest, note) if _may_be_given(seen, given) else Plan.in_place(seen)
     following = seen.numbers.following(last)
     first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
     actions = [given[value].put for value in first]
@@ -138,6 +147,31 @@ def _planned(
         end = highest - seen.numbers.step
         actions.append(void_row(seen, following, note, **({"until": end} if end > following else {})))
     return Plan(before=seen.last, after=highest, actions=tuple(actions))
+
+
+def _may_be_given(seen: ScopeSnapshot, values: Iterable[int]) -> bool:
+    """Whether one of these values up to the last one is free, and a process may give it from its block.
+
+    A change makes every process drop its block, and leaves its token in the counter, as each reservation does: if the
+    token is still there, no block was reserved since.
+    """
+    strategy, row = seen.strategy, seen.row
+    if strategy.ordered_across_processes:
+        return False
+    is_held_here = isinstance(strategy, CounterStrategy) and strategy.held(seen.scope)
+    return bool(is_held_here or row.get(CHANGED) != row.get("token")) and _is_one_free(seen, sorted(values))
+
+
+def _is_one_free(seen: ScopeSnapshot, values: Sequence[int]) -> bool:
+    """Whether no item is stored under one of these values. The highest come first: they are stored last."""
+    table = seen.layout.schema.table
+    for end in range(len(values), 0, -MOST_IN_A_BATCH):
+        keys = [seen.layout.key(seen.scope, value) for value in values[max(end - MOST_IN_A_BATCH, 0) : end]]
+        send = seen.strategy.deadline().read  # for each batch, as they may be many
+        for key, row in zip(keys, read_rows(table, keys, (), send), strict=True):
+            if not (stored_row(table, key, send) if row is None else row):
+                return True
+    return False
 
 
 def _last_document(seen: ScopeSnapshot, given: _Given) -> dict[str, Any]:
