@@ -139,18 +139,20 @@ class SequenceField(PlacedField):
         number = getattr(row, self.attname)
         return is_computed(number) or row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
 
-    def require_room(self, value: int) -> None:
-        """Raise SequenceExhausted for a number that the sequence gave and the column cannot hold."""
-        if value > LARGEST_NUMBER:
-            raise SequenceExhausted(
-                f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {value}: "
-                f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
-            )
+    def too_large(self, value: int) -> SequenceExhausted | None:
+        """The error for a number that the sequence gave and the column cannot hold; None if the column holds it."""
+        if value <= LARGEST_NUMBER:
+            return None
+        return SequenceExhausted(
+            f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {value}: "
+            f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
+        )
 
     def _take(self, place: Place, rows: list[models.Model]) -> None:
         scope, day = self.dated(place)
         values = get_next_values(len(rows), self.sequence, scope=scope, date=day)
-        self.require_room(values[-1])
+        if error := self.too_large(values[-1]):
+            raise error
         for row, value in zip(rows, values, strict=True):
             setattr(row, self.attname, value)
             self.note(row)
