@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeVar
 
 from django.db import IntegrityError, models, router, transaction
 
@@ -15,8 +15,9 @@ from ..registry import strategies
 from ..services import put_next_each
 from ..types import Allocation
 from .columns import Place
-from .sequence_field import Loaded, SequenceField, sequence_fields
+from .sequence_field import Loaded, SequenceField, count_loaded, sequence_fields
 
+Hook = TypeVar("Hook", bound="_Saved | Loaded")
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
     IntegrityError,
@@ -71,16 +72,19 @@ def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str
 
     Each save waits by itself, too: a test runs those of one block alone.
     """
-    connection, saved = transaction.get_connection(using), _Saved(field, rows, using)
-    waiting = ((savepoints, one) for savepoints, one, *_ in reversed(connection.run_on_commit))
-    savepoints, last = next(((ids, one) for ids, one in waiting if _is_of(one, field)), (set(), None))
-    if last is not None and savepoints == {*connection.savepoint_ids}:
+    saved = _Saved(field, rows, using)
+    if last := _last(_Saved, field, using):
         last.following = saved
     transaction.on_commit(saved, using=using, robust=True)
 
 
-def _is_of(waiting: object, field: SequenceField) -> TypeGuard[_Saved]:
-    return isinstance(waiting, _Saved) and waiting.field is field
+def _last(kind: type[Hook], field: SequenceField, using: str) -> Hook | None:
+    """The last of its kind that waits for the commit, if a rollback takes it back together with what is saved now."""
+    connection = transaction.get_connection(using)
+    for savepoints, one, *_ in reversed(connection.run_on_commit):
+        if isinstance(one, kind) and one.field is field:
+            return one if savepoints == {*connection.savepoint_ids} else None
+    return None
 
 
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
@@ -106,15 +110,14 @@ def count_on_commit(row: models.Model, using: str) -> None:
     """Move the counters past the numbers that a fixture brings, when the transaction that loads it is committed.
 
     So a fixture may name rows that come later in it, costs two requests for each scope and date, and asks nothing for a
-    test that never commits. A row that takes a number in the same transaction lets them move before. A failure is
-    logged, as the rows are stored: `sequences seed --column` does the same.
+    test that never commits. A row that takes a number in the same transaction, or in a hook after its commit, lets
+    them move before. A failure is logged, as the rows are stored: `sequences seed --column` does the same.
     """
     for field in sequence_fields(type(row)):
         if getattr(row, field.attname) is not None:
-            for _, waiting, *_ in transaction.get_connection(using).run_on_commit:
-                if isinstance(waiting, Loaded) and waiting.field is field and waiting.rows:
-                    waiting.rows.append(row)
-                    break
+            last = _last(Loaded, field, using)
+            if last and last.rows:
+                last.rows.append(row)
             else:
                 transaction.on_commit(Loaded(field, [row]), using=using, robust=True)
 
@@ -184,6 +187,7 @@ class _Run:
 
     def number(self, keys: Sequence[Any] | None) -> None:
         """Number the rows with these primary keys in their order, or all, if they have no number yet."""
+        count_loaded(self._field)
         empty = self._rows.filter(**{self._field.name: None})
         if self._keeps_dates and (keys is None or len(keys) > ROWS_AT_ONCE):
             keys = self._by_date(empty, keys)
