@@ -5,17 +5,19 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeVar
 
 from django.db import IntegrityError, models, router, transaction
 
 from .. import exceptions
+from ..exceptions import SequenceError
 from ..registry import strategies
-from ..services import put_next_many
+from ..services import put_next_each
 from ..types import Allocation
 from .columns import Place
-from .sequence_field import Loaded, SequenceField, sequence_fields
+from .sequence_field import Loaded, SequenceField, count_loaded, sequence_fields
 
+Hook = TypeVar("Hook", bound="_Saved | Loaded")
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
     IntegrityError,
@@ -70,27 +72,32 @@ def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str
 
     Each save waits by itself, too: a test runs those of one block alone.
     """
-    connection, saved = transaction.get_connection(using), _Saved(field, rows, using)
-    waiting = ((savepoints, one) for savepoints, one, *_ in reversed(connection.run_on_commit))
-    savepoints, last = next(((ids, one) for ids, one in waiting if _is_of(one, field)), (set(), None))
-    if last is not None and savepoints == {*connection.savepoint_ids}:
+    saved = _Saved(field, rows, using)
+    if last := _last(_Saved, field, using):
         last.following = saved
     transaction.on_commit(saved, using=using, robust=True)
 
 
-def _is_of(waiting: object, field: SequenceField) -> TypeGuard[_Saved]:
-    return isinstance(waiting, _Saved) and waiting.field is field
+def _last(kind: type[Hook], field: SequenceField, using: str) -> Hook | None:
+    """The last of its kind that waits for the commit, if a rollback takes it back together with what is saved now."""
+    connection = transaction.get_connection(using)
+    for savepoints, one, *_ in reversed(connection.run_on_commit):
+        if isinstance(one, kind) and one.field is field:
+            return one if savepoints == {*connection.savepoint_ids} else None
+    return None
 
 
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
     """Number stored rows of one database as `number_rows` does, and set the numbers and texts on the objects."""
     key, run = field.model._meta.pk.attname, _Run(field, using)
-    run.number([getattr(row, key) for row in rows])
-    for row in rows:
-        if given := run.given.get(getattr(row, key)):
-            for name, value in _columns(field, given).items():
-                setattr(row, name, value)
-            field.note(row)
+    try:
+        run.number([getattr(row, key) for row in rows])
+    finally:
+        for row in rows:
+            if given := run.given.get(getattr(row, key)):
+                for name, value in _columns(field, given).items():
+                    setattr(row, name, value)
+                field.note(row)
     run.require_all()
 
 
@@ -103,15 +110,14 @@ def count_on_commit(row: models.Model, using: str) -> None:
     """Move the counters past the numbers that a fixture brings, when the transaction that loads it is committed.
 
     So a fixture may name rows that come later in it, costs two requests for each scope and date, and asks nothing for a
-    test that never commits. A row that takes a number in the same transaction lets them move before. A failure is
-    logged, as the rows are stored: `sequences seed --column` does the same.
+    test that never commits. A row that takes a number in the same transaction, or in a hook after its commit, lets
+    them move before. A failure is logged, as the rows are stored: `sequences seed --column` does the same.
     """
     for field in sequence_fields(type(row)):
         if getattr(row, field.attname) is not None:
-            for _, waiting, *_ in transaction.get_connection(using).run_on_commit:
-                if isinstance(waiting, Loaded) and waiting.field is field and waiting.rows:
-                    waiting.rows.append(row)
-                    break
+            last = _last(Loaded, field, using)
+            if last and last.rows:
+                last.rows.append(row)
             else:
                 transaction.on_commit(Loaded(field, [row]), using=using, robust=True)
 
@@ -122,14 +128,14 @@ def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[
     A sequence that keeps the order of dates (DATE_ORDER) numbers them in that. With `assign="manual"` these are the
     drafts: name those that are issued.
 
-    Each number is taken by `put_next_many`, with an idempotency token that is made from the row. So a row gets the same
+    `put_next_each` takes the numbers, with idempotency tokens that are made from the rows. So a row gets the same
     number if this is repeated after a crash, in another process, or by two processes at once, as long as its scope
     stays and the marker has not expired (7 days, `marker_seconds`). A later row with the same primary key gets it, too,
     unless the model has a column with `auto_now_add`. The sequence's own item names model, row and database. A row that
     is deleted meanwhile leaves its number with that item. The texts of a number are written together with it.
-    Returns the numbers by primary key. Raises what `put_next_many` raises, and IntegrityError where a constraint
-    refuses a number. What is wrong with one row or one scope is raised after all others are numbered, with notes that
-    name the rows; after any other error the rows before it are numbered.
+    Returns the numbers by primary key. Raises what `put_next` raises, and IntegrityError where a constraint refuses a
+    number. What is wrong with one row or one scope is raised after all others are numbered, with notes that name the
+    rows; after any other error the rows before it are numbered. No such error keeps a stored number from its row.
     """
     run = _Run(field, using)
     run.number(keys)
@@ -181,6 +187,7 @@ class _Run:
 
     def number(self, keys: Sequence[Any] | None) -> None:
         """Number the rows with these primary keys in their order, or all, if they have no number yet."""
+        count_loaded(self._field)
         empty = self._rows.filter(**{self._field.name: None})
         if self._keeps_dates and (keys is None or len(keys) > ROWS_AT_ONCE):
             keys = self._by_date(empty, keys)
@@ -218,7 +225,7 @@ class _Run:
                 by_place.setdefault(self._field.place_of(row), []).append(row)
         for place, those in self._in_order(by_place):
             with self._going_on([row.pk for row in those]):
-                self._write(self._taken(those, *place))
+                self._place(those, *place)
 
     def _in_order(self, by_place: Mapping[Place, list[models.Model]]) -> Iterable[tuple[Place, list[models.Model]]]:
         """The places in the order of their dates, if the sequence keeps that; else as they come."""
@@ -236,16 +243,31 @@ class _Run:
             error.add_note(f"Not numbered: {self._field.model._meta.label} {named}.")
             self.failed.append(error)
 
+    def _place(self, rows: Sequence[models.Model], scope: str | None, day: datetime.date | None) -> None:
+        """Number rows of one scope and date. What is stored reaches its rows before the other rows raise an error."""
+        given: dict[Any, Allocation] = {}
+        refused: dict[type[SequenceError], tuple[SequenceError, list[Any]]] = {}
+        for row, answer in zip(rows, self._taken(rows, scope, day), strict=True):
+            if isinstance(answer, Allocation):
+                given[row.pk] = answer
+            else:
+                refused.setdefault(type(answer), (answer, []))[1].append(row.pk)
+        if given:
+            with self._going_on([*given]):
+                self._write(given)
+        for error, keys in refused.values():
+            with self._going_on(keys):
+                raise error
+
     def _taken(
         self, rows: Sequence[models.Model], scope: str | None, day: datetime.date | None
-    ) -> dict[Any, Allocation]:
-        """The numbers of rows of one scope and date, by primary key. A repeat gets the same."""
+    ) -> list[Allocation | SequenceError]:
+        """For each row of one scope and date its number, or the error why it has none. A repeat gets the same."""
         label = self._field.model._meta.label_lower
         items = [{"model": label, "row": str(row.pk), "database": self._using} for row in rows]
         tokens = [_token(self._field, row, item) for row, item in zip(rows, items, strict=True)]
-        allocations = put_next_many(self._field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
-        self._field.require_room(max(one.value for one in allocations))
-        return {row.pk: allocation for row, allocation in zip(rows, allocations, strict=True)}
+        answers = put_next_each(self._field.sequence, items, scope=scope, idempotency_tokens=tokens, date=day)
+        return [(isinstance(one, Allocation) and self._field.too_large(one.value)) or one for one in answers]
 
     def _write(self, given: dict[Any, Allocation]) -> None:
         """Write numbers into their rows together; one by one where a constraint refuses some of them."""

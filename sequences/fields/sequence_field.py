@@ -1,6 +1,7 @@
 """A column that fills itself with the numbers of a sequence, and whose counter moves past those that others set."""
 
 import datetime
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from django.core.checks import CheckMessage
-from django.db import connections, models
+from django.db import models
 from django.db.models import F
 from django.db.models.query_utils import DeferredAttribute
 
@@ -110,7 +111,7 @@ class SequenceField(PlacedField):
         for row in given:  # a number that a stored row got elsewhere, as `refresh_from_db` finds it, replaces none
             self.write_texts(row, anew=row.__dict__.get(f"_{self.attname}_before") is not None)
         if not self.waits:
-            _count_loaded(self)
+            count_loaded(self)
             for place, members in self.by_place(empty).items():
                 self._take(place, members)
         elif self.on_commit:
@@ -139,18 +140,20 @@ class SequenceField(PlacedField):
         number = getattr(row, self.attname)
         return is_computed(number) or row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
 
-    def require_room(self, value: int) -> None:
-        """Raise SequenceExhausted for a number that the sequence gave and the column cannot hold."""
-        if value > LARGEST_NUMBER:
-            raise SequenceExhausted(
-                f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {value}: "
-                f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
-            )
+    def too_large(self, value: int) -> SequenceExhausted | None:
+        """The error for a number that the sequence gave and the column cannot hold; None if the column holds it."""
+        if value <= LARGEST_NUMBER:
+            return None
+        return SequenceExhausted(
+            f"{self}: the column holds numbers up to {LARGEST_NUMBER}, and the next one is {value}: "
+            f"set SEQUENCES[{self.sequence!r}]['MAXIMUM'] to what the column holds."
+        )
 
     def _take(self, place: Place, rows: list[models.Model]) -> None:
         scope, day = self.dated(place)
         values = get_next_values(len(rows), self.sequence, scope=scope, date=day)
-        self.require_room(values[-1])
+        if error := self.too_large(values[-1]):
+            raise error
         for row, value in zip(rows, values, strict=True):
             setattr(row, self.attname, value)
             self.note(row)
@@ -175,38 +178,47 @@ def sequence_fields(model: type[models.Model]) -> list[SequenceField]:
 
 @dataclass(eq=False)
 class Loaded:
-    """The rows of one transaction that came from fixtures, and are not counted yet."""
+    """Rows of one transaction that came from fixtures, and are not counted yet.
+
+    Django alone holds it, until its commit or rollback, or the rollback of its savepoint.
+    """
 
     field: SequenceField
     rows: list[models.Model]
 
     def __post_init__(self) -> None:
         self.__qualname__ = "count_on_commit"  # Django logs this name with an error
-        _loaded.add(self)
+        _thread.loaded.add(self)
 
     def __call__(self) -> None:
         rows, self.rows = self.rows, []  # a test that loads more goes on in the same transaction
         self.field.count_past(rows)
 
 
-_loaded: WeakSet[Loaded] = WeakSet()
-"""All of them. Nearly always there are none, and nobody looks through what waits for commits."""
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.loaded: WeakSet[Loaded] = WeakSet()
+
+
+_thread = _Thread()
 
 
 def loaded_here() -> list[Loaded]:
-    """Those that wait for the commits of this thread's transactions."""
-    open_ = connections.all(initialized_only=True) if _loaded else []
-    waiting = (one for connection in open_ for _, one, *_ in connection.run_on_commit)
-    return [one for one in waiting if isinstance(one, Loaded)]
+    """Those that wait for the commits of this thread's transactions, or for their turn after a commit.
+
+    A list of Django's own has them, too, but Django empties it before it calls the first of them.
+    """
+    return [*_thread.loaded]
 
 
-def _count_loaded(field: SequenceField) -> None:
-    """Count what fixtures brought in transactions that are not committed yet, before a row beside them is numbered."""
+def count_loaded(field: SequenceField) -> None:
+    """Count what fixtures brought, and no commit has counted yet, before a row beside them is numbered."""
     for waiting in loaded_here():
         if waiting.field is field:
             with suppress(Exception):  # after the commit it is logged
                 field.count_past(waiting.rows)
                 waiting.rows = []
+        del waiting  # else an error that somebody keeps would hold it, through this frame, after a rollback
 
 
 def _count_past(sequence: str, scope: str | None, day: datetime.date | None, number: int, who: str) -> None:

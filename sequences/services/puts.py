@@ -96,7 +96,10 @@ class PutCall:
 
 
 def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
-    """Store the items of one call, and report how it ended; return its answers, or raise the error that they raise."""
+    """Store the items of one call, and report how it ended; return its answers, or raise the error that they raise.
+
+    An error of the whole call is raised if nothing is stored. Else it is the answer of each item without one.
+    """
     call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         try:
@@ -106,7 +109,8 @@ def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
                 store(call.strategy, call.counted, unanswered, call.deadline)
         except SequenceError as error:
             _settle(call.pendings, error)
-            raise
+            if not any(isinstance(pending.answer, Allocation) for pending in call.pendings):
+                raise  # else each item has its answer, as some are stored
         finally:
             report(call.strategy, call.counted, call.pendings)
         return answers(call)

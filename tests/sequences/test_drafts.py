@@ -157,7 +157,7 @@ class TestIssue:
         self, bill: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         """The caller gets the error; after a commit it is logged, and the row stays a draft."""
-        monkeypatch.setattr(numbering, "put_next_many", _unavailable)
+        monkeypatch.setattr(numbering, "put_next_each", _unavailable)
         monkeypatch.setattr(logging.getLogger("django"), "propagate", True)
         with pytest.raises(SequenceUnavailable):
             bill.issue_number()

@@ -32,9 +32,19 @@ from django.test.utils import CaptureQueriesContext, isolate_apps
 from pytest_django import Settings
 from rest_framework.serializers import ModelSerializer
 
-from sequences import get_last_value, put_next_many
-from sequences.changes import advance
-from sequences.exceptions import DateRefused, InvalidPeriod, InvalidScope, SequenceExhausted, SequenceUnavailable
+from sequences import get_last_value, put_next_each
+from sequences.changes import advance, freeze
+from sequences.exceptions import (
+    DateRefused,
+    InvalidPeriod,
+    InvalidScope,
+    SequenceError,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceUnavailable,
+    SequenceWentBack,
+    TableMissing,
+)
 from sequences.fields import (
     SequenceField,
     SequenceManager,
@@ -45,6 +55,7 @@ from sequences.fields import (
     sequence_field,
     sequence_fields,
 )
+from sequences.registry import strategies
 from tests import shop as shop_app
 from tests.sequences.support import stored, tapped
 
@@ -386,13 +397,20 @@ class TestOnCommit:
         def unavailable(*_: object, **__: object) -> None:
             raise SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0)
 
-        monkeypatch.setattr(numbering, "put_next_many", unavailable)
+        monkeypatch.setattr(numbering, "put_next_each", unavailable)
         monkeypatch.setattr(logging.getLogger("django"), "propagate", True)
         with transaction.atomic():
             invoice = shop.Invoice.objects.create(customer="A")
         assert invoice.number is None
         assert numbers(shop.Invoice) == [None]
         assert "The engine is away" in caplog.text
+
+
+def without_numbers(model: Any, count: int) -> list[Any]:
+    """Rows of a process that stopped right after its commit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transaction, "on_commit", lambda *_, **__: None)
+        return [model.objects.create(customer="A") for _ in range(count)]
 
 
 class TestAfterACrash:
@@ -427,14 +445,14 @@ class TestAfterACrash:
     def test_two_repeats_agree(self, crashed: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         """A row that another process numbers at the same moment gets one number from both."""
         field = the_field(crashed.Invoice)
-        put = put_next_many
+        put = put_next_each
 
         def while_another(*given: Any, **named: Any) -> Any:
-            monkeypatch.setattr(numbering, "put_next_many", put)
+            monkeypatch.setattr(numbering, "put_next_each", put)
             number_rows(field)
             return put(*given, **named)
 
-        monkeypatch.setattr(numbering, "put_next_many", while_another)
+        monkeypatch.setattr(numbering, "put_next_each", while_another)
         assert list(number_rows(field).values()) == [1]
         assert numbers(crashed.Invoice) == [1]
         assert get_last_value("invoices") == 1
@@ -484,6 +502,66 @@ class TestAfterACrash:
             number_rows(the_field(shop.Receipt))
         assert error.value.__notes__ == [f"Not numbered: shop.Receipt {rows[1].pk}."]
 
+    @pytest.mark.parametrize("by_hook", [False, True])
+    def test_the_last_numbers_before_maximum(
+        self, shop: ModuleType, settings: Settings, caplog: pytest.LogCaptureFixture, by_hook: bool
+    ) -> None:
+        """The first rows get them, and the error names the others."""
+        limited = {**shop_app.SEQUENCES["invoices"], "MAXIMUM": 3}
+        settings.SEQUENCES = {**shop_app.SEQUENCES, "invoices": limited}
+        if by_hook:
+            with transaction.atomic():
+                rows = [shop.Invoice.objects.create(customer="A") for _ in range(5)]
+            assert [row.number for row in rows] == [1, 2, 3, None, None]
+        rows = rows if by_hook else without_numbers(shop.Invoice, 5)
+        with pytest.raises(SequenceExhausted) as error:
+            number_rows(the_field(shop.Invoice))
+        assert numbers(shop.Invoice) == [1, 2, 3, None, None]
+        assert error.value.__notes__ == [f"Not numbered: shop.Invoice {rows[3].pk}, {rows[4].pk}."]
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0),
+            SequenceFrozen("frozen"),
+            SequenceWentBack("behind"),
+            TableMissing("no table"),
+        ],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_a_later_write_that_fails(
+        self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, error: SequenceError
+    ) -> None:
+        """Rows get the numbers that are stored for them, in the table and on their objects; the others follow later."""
+        rows, strategy = without_numbers(shop.Invoice, 60), strategies["invoices"]
+        put, parts = strategy.put, list[int]()
+
+        def put_first(scope: Any, part: Any, deadline: Any) -> None:
+            parts.append(len(part))
+            if len(parts) > 1:
+                raise error
+            put(scope, part, deadline)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(strategy, "put", put_first)
+            with pytest.raises(type(error)):
+                numbering.number_objects(the_field(shop.Invoice), rows, "default")
+        first, rest = parts
+        assert (first + rest, rest > 0) == (60, True)
+        expected = [*range(1, first + 1), *[None] * rest]
+        assert (numbers(shop.Invoice), [row.number for row in rows]) == (expected, expected)
+        assert [*number_rows(the_field(shop.Invoice)).values()] == [*range(first + 1, 61)]
+
+    def test_a_freeze_of_one_scope(self, shop: ModuleType) -> None:
+        """None of its rows is numbered, the error names them, and those of other scopes are numbered."""
+        shop.Receipt.objects.create(day=date(2024, 5, 1))
+        freeze("receipts", scope="2024", by="tests", reason="the books are closed")
+        rows = [shop.Receipt.objects.create(day=date(year, 5, 1)) for year in (2024, 2025, 2024)]
+        with pytest.raises(SequenceFrozen) as error:
+            number_rows(the_field(shop.Receipt))
+        assert numbers(shop.Receipt) == [1, None, 1, None]
+        assert error.value.__notes__ == [f"Not numbered: shop.Receipt {rows[0].pk}, {rows[2].pk}."]
+
     def test_an_engine_that_is_away_is_not_asked_again(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is wrong for all scopes ends the run at the first of them."""
         with monkeypatch.context() as patch:
@@ -496,7 +574,7 @@ class TestAfterACrash:
             asked.append(named["scope"])
             raise SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0)
 
-        monkeypatch.setattr(numbering, "put_next_many", unavailable)
+        monkeypatch.setattr(numbering, "put_next_each", unavailable)
         with pytest.raises(SequenceUnavailable):
             number_rows(the_field(shop.Receipt))
         assert asked == ["2024"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +18,9 @@ from pytest_django import Settings
 
 from sequences import dynamodb, get_last_value, get_next_value
 from sequences.changes import freeze, history
-from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceFrozen
+from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceFrozen, SequenceUnavailable
 from sequences.fields import sequence_field, sequence_fields
+from sequences.fields.sequence_field import loaded_here
 from sequences.registry import strategies
 from tests import shop as shop_app
 from tests.sequences.support import tapped
@@ -336,6 +339,76 @@ class TestFixtures:
             load(order(1006))
             made.append(shop.Order.objects.bulk_create([shop.Order(customer="C")])[0].number)
         assert made == [1004, 1005, 1007]
+
+    def test_a_row_that_is_numbered_after_the_commit(self, shop: ModuleType) -> None:
+        """It comes after the numbers of the fixture, too, whichever is first in the transaction."""
+        with transaction.atomic():
+            row = shop.Invoice.objects.create(customer="A")
+            load({"model": "shop.invoice", "pk": None, "fields": {"customer": "B", "number": 1}})
+        assert (row.number, numbers(shop.Invoice)) == (2, [2, 1])
+
+    def test_a_draft_that_is_issued_after_the_commit(self, shop: ModuleType) -> None:
+        """So does a draft."""
+        bill = shop.Bill.objects.create(customer="A", issued_on=DAY)
+        with transaction.atomic():
+            bill.issue_number()
+            load({"model": "shop.bill", "pk": None, "fields": {"customer": "B", "issued_on": DAY, "number": 1}})
+        assert (bill.number, numbers(shop.Bill)) == (2, [2, 1])
+
+    def test_a_row_that_a_hook_saves(self, shop: ModuleType) -> None:
+        """A hook that runs before the fixture is counted makes rows that come after its numbers."""
+        made: list[Any] = []
+        with transaction.atomic():
+            transaction.on_commit(lambda: made.append(shop.Order.objects.create(customer="A").number))
+            transaction.on_commit(lambda: made.append(shop.Invoice.objects.create(customer="A").number))
+            load(order(1001), {"model": "shop.invoice", "pk": None, "fields": {"customer": "B", "number": 1}})
+        assert made == [1002, 2]
+
+    def test_a_savepoint_that_is_rolled_back(self, shop: ModuleType) -> None:
+        """What was loaded in it is not counted, also where more was loaded before it; what was before it is."""
+        with transaction.atomic():
+            load(order(1001))
+            with transaction.atomic():
+                load(order(5000))
+                transaction.set_rollback(True)
+            assert shop.Order.objects.create(customer="A").number == 1002
+            load(order(1003))
+            with transaction.atomic():
+                load(order(6000))
+                transaction.set_rollback(True)
+        assert shop.Order.objects.create(customer="A").number == 1004
+
+    def test_what_waits_for_the_commit(self, shop: ModuleType) -> None:
+        """Rows of a fixture wait in their thread alone, until the end of their transaction, even if a hook fails."""
+        with ThreadPoolExecutor() as pool, transaction.atomic():
+            load(order(1001))
+            assert [waiting.field.name for waiting in loaded_here()] == ["number"]
+            assert pool.submit(loaded_here).result() == []
+            transaction.set_rollback(True)
+        assert loaded_here() == []
+        with suppress(ZeroDivisionError), transaction.atomic():
+            transaction.on_commit(lambda: 1 // 0)
+            load(order(1001))
+        assert loaded_here() == []
+
+    def test_an_error_that_is_kept(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A fixture that could not be counted, and is rolled back, is gone, also while somebody keeps the error."""
+        errors: list[Exception] = []
+
+        def unavailable(*_: object) -> None:
+            try:
+                raise SequenceUnavailable("The engine is away.", attempts=1, seconds=10.0)
+            except SequenceUnavailable as error:
+                errors.append(error)
+                raise
+
+        with monkeypatch.context() as patch, transaction.atomic():
+            load(order(5000))
+            patch.setattr(sequence_field, "_count_past", unavailable)
+            shop.Order.objects.create(customer="A")
+            transaction.set_rollback(True)
+        assert [type(error) for error in errors] == [SequenceUnavailable]
+        assert shop.Order.objects.create(customer="A").number == 1002
 
     def test_a_row_beside_a_wrong_fixture(
         self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

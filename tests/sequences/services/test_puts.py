@@ -155,11 +155,19 @@ class TestPut:
         assert reports == [[allocation(1), WRONG]] * 2
 
     def test_an_error_of_the_call(self, reports: list[list[Any]], go_on: list[Any]) -> None:
-        """It is the answer of all that have none, and raised; it is reported, too."""
-        call = Stub(allocation(1), [USED_UP]).call(3)
+        """It is the answer of all that have none. Where nothing is stored it is raised; it is reported, too."""
+        call = Stub(WRONG, [USED_UP]).call(3)
         with pytest.raises(SequenceExhausted):
             put(call, PutCall.answers)
-        assert reports == [[allocation(1), USED_UP, USED_UP]]
+        assert reports == [[WRONG, USED_UP, USED_UP]]
+
+    def test_an_error_of_the_call_after_a_write(self, reports: list[list[Any]], go_on: list[Any]) -> None:
+        """It hides no item that is stored, unless all allocations are asked for."""
+        raises, tells = (Stub(allocation(1), [USED_UP]).call(3) for _ in range(2))
+        with pytest.raises(SequenceExhausted):
+            put(raises, PutCall.allocations)
+        answers = put(tells, PutCall.answers)
+        assert reports == [answers] * 2 == [[allocation(1), USED_UP, USED_UP]] * 2
 
     def test_rules_that_have_changed(self, reports: list[list[Any]], go_on: list[Any]) -> None:
         """What failed by former rules is stored by those of now, by the first deadline; the rest has its answers."""
