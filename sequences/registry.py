@@ -191,15 +191,22 @@ class Registry:
         return self._made.get(alias) or self._first(alias)
 
     def of(
-        self, alias: str, scope: str | None, date: datetime.date | None = None, period: str | None = None
+        self,
+        alias: str,
+        scope: str | None,
+        date: datetime.date | None = None,
+        period: str | None = None,
+        *,
+        even_ended: bool = False,
     ) -> Strategy:
         """The strategy of a scope: the sequence's, or the one by the scope's own lines (SERIES) for a date or a period.
 
-        Lines cost one read, once in a process for each scope. Raises SequenceExhausted for a date after the last line.
+        Lines cost one read, once in a process for each scope. Raises SequenceExhausted for a date after the last line;
+        `even_ended` takes that line, for who gives no number.
         """
         strategy = self[alias]
         if lines := self._lines.get(alias):
-            return lines.strategy(scope, date, period) or strategy
+            return lines.strategy(scope, date, period, even_ended=even_ended) or strategy
         return strategy
 
     def by_lines(self, strategy: Strategy, counted: Scope) -> Strategy:

@@ -170,7 +170,7 @@ def _apply(book: ScopeLines, sequence: str, scope: str | None, request: ChangeRe
     """Make a change of the row of a scope, which this process reads anew then."""
     try:
         check_scope(scope)
-        strategy = strategies.of(sequence, scope)
+        strategy = strategies.of(sequence, scope, even_ended=True)
         period = strategy.config.period  # the scope may be one that the FORMAT of the settings does not take
         counted = Dated.of(scope, period.name(period.date_of(None, strategy.wall())))
         return apply_change(sequence, counted, request, plan)

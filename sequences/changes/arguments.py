@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..exceptions import InvalidChange
-from ..registry import strategies
-from ..services.arguments import check_scope
+from ..services.arguments import placed
 from ..strategies import Strategy
 from ..types import Scope
 
@@ -30,8 +29,7 @@ Scopes = str | None | EveryScope
 
 def counted_in(sequence: str, scope: str | None, period: str | None) -> Scope:
     """The scope in the given period; in the one of today without it."""
-    check_scope(scope)
-    return strategies.of(sequence, scope, period=period).naming.dated(scope, None, period)[0]
+    return placed(sequence, scope, period=period, even_ended=True)[1]
 
 
 def scopes_of(strategy: Strategy, scope: Scopes, period: str | None) -> Iterator[Scope]:

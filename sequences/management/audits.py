@@ -134,7 +134,7 @@ def chosen(strategy: Strategy, options: Options) -> Iterator[Scope]:
     named = one_scope(options)
     check_scope(named)
     if period is not None:
-        by_lines = strategies.of(strategy.alias, named, period=period)
+        by_lines = strategies.of(strategy.alias, named, period=period, even_ended=True)
         (strategy.scopes.check_period if scope is None else by_lines.naming.period.check)(period)
     if scope is not None and (period is not None or not strategy.layout.in_periods):
         yield Dated.of(named, period or "")
@@ -184,7 +184,7 @@ class _Csv(_Format):
         self._lines.writerow(COLUMNS)
 
     def finding(self, alias: str, scope: Scope, finding: Line) -> None:
-        self._lines.writerow(cells(strategies[alias], scope, finding))
+        self._lines.writerow(cells(strategies.by_lines(strategies[alias], scope), scope, finding))
 
 
 class _JsonList(_Format):

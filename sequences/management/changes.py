@@ -134,7 +134,7 @@ def told(change: Change) -> str:
 
 def _following(change: Change) -> str:
     """Which number comes next after a change."""
-    numbers = strategies.of(change.sequence, change.scope, period=change.period).numbers
+    numbers = strategies.of(change.sequence, change.scope, period=change.period, even_ended=True).numbers
     following = numbers.after(numbers.before_start if change.after is None else change.after, 1)[0]
     return f"the next number is {following}"
 

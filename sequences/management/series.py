@@ -1,7 +1,7 @@
 """`manage.py sequences series`: the rules of single scopes, listed, made and changed."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from sequences.management.arguments import Options, add_scope, login, one_scope
 from sequences.management.changes import told
 from sequences.management.rows import FORMATS, Row, write_rows
 from sequences.series import Line
-from sequences.types import scope_text
+from sequences.types import Change, scope_text
 
 RULES: Mapping[str, Mapping[str, Any]] = {
     "number_format": {"help": "how numbers are written, as B7-{value:05d}"},
@@ -58,12 +58,17 @@ def run_series(command: BaseCommand, options: Options) -> None:
     alias, scope, place = options["alias"], one_scope(options), options["line"]
     signed = {name: options[name] for name in ("by", "reason", "dry_run")}
     would_be = "would be: " if options["dry_run"] else ""
-    if options["name"] is not None:
-        made = series.name_scope(alias, scope, options["name"], **signed)
-        command.stdout.write(f"{would_be}{told(made)}; name: {options['name']}")
+    name = options["name"]
+    if name is not None and place is not None:
+        raise CommandError("A name goes with a new line, or alone: leave --line out.")
+    if name is not None and line == Line():
+        made = series.name_scope(alias, scope, name, **signed)
+        command.stdout.write(f"{would_be}{told(made)}; name: {name}")
         return
     texts = series.preview(alias, scope, line, place=None if place is None else place - 1)
-    change = series.add_line if place is None else partial(series.change_line, place=place - 1)
+    change: Callable[..., Change] = series.add_line if name is None else partial(series.create, name=name)
+    if place is not None:
+        change = partial(series.change_line, place=place - 1)
     command.stdout.write(f"{would_be}{told(change(alias, scope, line, **signed))}; next: {', '.join(texts)}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ..commit.requests import Pending
@@ -55,7 +54,7 @@ class Numbers:
         """The last value before the sequence ends, or before a value is wider than FORMAT has it (`widest`)."""
         return self.maximum if self.widest is None else min(self.maximum, self.widest)
 
-    @cached_property
+    @property  # none that is kept: Python 3.11 makes it under a lock, for which a forked child may wait for ever
     def nearly_used_up(self) -> int:
         """From this value on, NEARLY_PERCENT of the values up to the limit are used; or the one of `warn_at`."""
         if self.warn_at is not None:

@@ -127,7 +127,7 @@ def get_last_value(
     Cost: one consistent read, 1 read unit for up to 4 KB.
     Raises InvalidSequence, InvalidScope, SequenceWentBack, SequenceUnavailable and StorageRefused.
     """
-    strategy, counted, _ = placed(sequence, scope, date, period)
+    strategy, counted, _ = placed(sequence, scope, date, period, even_ended=True)
     return strategy.last_value(counted)
 
 

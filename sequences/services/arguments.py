@@ -63,11 +63,19 @@ def check_token(token: str | None, sequence: str = "") -> None:
 
 
 def placed(
-    sequence: str, scope: str | None, date: datetime.date | None = None, period: str | None = None
+    sequence: str,
+    scope: str | None,
+    date: datetime.date | None = None,
+    period: str | None = None,
+    *,
+    even_ended: bool = False,
 ) -> tuple[Strategy, Scope, datetime.date | None]:
-    """The strategy of a scope, the scope in its period, and the document's date. Raises what is wrong with them."""
+    """The strategy of a scope, the scope in its period, and the document's date. Raises what is wrong with them.
+
+    Without `even_ended`, that is also a date after the last line of the scope.
+    """
     check_scope(scope)
-    strategy = strategies.of(sequence, scope, date, period)
+    strategy = strategies.of(sequence, scope, date, period, even_ended=even_ended)
     return strategy, *strategy.naming.dated(scope, date, period)
 
 

@@ -31,7 +31,7 @@ def get_item(
     Raises OperationNotSupported for items under keys of their own, ValueError for a value that is never given,
     InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
-    strategy, counted, _ = placed(sequence, scope, date, period)
+    strategy, counted, _ = placed(sequence, scope, date, period, even_ended=True)
     return stored_item(strategy, counted, value, strategy.deadline().read)
 
 
@@ -91,7 +91,8 @@ def _found_places(
             raise InvalidPeriod(f"{text!r} does not name its period: give the date or the period.")
         named = scope if parsed.scope is None else parsed.scope
         is_told = bool(told) or (told is not None and in_periods)
-        _, counted, _ = placed(sequence, named, None if is_told else date, told if is_told else None)
+        dated = (None, told) if is_told else (date, None)
+        _, counted, _ = placed(sequence, named, *dated, even_ended=True)
         found[counted, parsed.value] = parsed.text
     return found
 
@@ -106,7 +107,7 @@ def pages(
     newest_first: bool,
 ) -> Iterator[list[StoredItem]]:
     """The items of a scope, page by page (see `items`)."""
-    strategy, counted, _ = placed(sequence, scope, date, period)
+    strategy, counted, _ = placed(sequence, scope, date, period, even_ended=True)
 
     def send(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return strategy.deadline().read(operation, request)  # each page has a deadline of its own

@@ -31,7 +31,7 @@ def format_value(
     `date` is the document's date, today without it. In its place a `period` may be named, if FORMAT needs no more.
     Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that is never given.
     """
-    strategy, counted, day = placed(sequence, scope, date, period)
+    strategy, counted, day = placed(sequence, scope, date, period, even_ended=True)
     return strategy.naming.text(strategy.numbers.checked(value), counted, day)
 
 

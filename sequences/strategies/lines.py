@@ -102,22 +102,24 @@ class ScopeLines:
             return place, day
         return place, lines.lines[place].config(settings).period.first_day(period)
 
-    def strategy(self, scope: str | None, day: date | None = None, period: str | None = None) -> Strategy | None:
+    def strategy(
+        self, scope: str | None, day: date | None = None, period: str | None = None, *, even_ended: bool = False
+    ) -> Strategy | None:
         """The strategy of a scope for documents of a day, today's without one, or of a period; None without lines.
 
-        The period "" stands for lines without periods. Raises SequenceExhausted for a day that no line is for.
+        The period "" stands for lines without periods. Raises SequenceExhausted for a day after the last line;
+        `even_ended` takes that line.
         """
+        gives = period is None and not even_ended
         lines = self.of(scope)
         first, at = self._place(lines, self.day(day), period)
         place = None if first is None else self._reached(scope, lines, first, at)
-        ends = (
-            not self._strategy.naming.takes(scope) if place is None else period is None and lines.has_ended(place, at)
-        )
+        ends = not self._strategy.naming.takes(scope) if place is None else gives and lines.has_ended(place, at)
         if ends and self.known.are_newer(scope, lines.version):
-            return self.strategy(scope, day, period)
+            return self.strategy(scope, day, period, even_ended=even_ended)
         if place is None:
             return None
-        if period is None:
+        if gives:
             lines.check_day(place, at)
         return self.at(scope, lines, place, at)
 

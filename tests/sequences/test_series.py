@@ -42,7 +42,7 @@ from sequences import (
     series,
 )
 from sequences.actions import Delete
-from sequences.changes import EVERY_SCOPE, EveryScope, close, freeze, history, recover, reopen, thaw, void
+from sequences.changes import EVERY_SCOPE, EveryScope, advance, close, freeze, history, recover, reopen, thaw, void
 from sequences.changes.apply import ChangeRequest
 from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import (
@@ -673,6 +673,32 @@ class TestLinesInRow:
         report = audit(strategies.of(sequence, scope), scope)
         assert report.unexplained == 0
         assert "The next line begins at 10." in {gap.reason for gap in report.gaps.listed}
+
+    def test_a_line_after_the_end(self, scope: str) -> None:
+        """Where the last line has ended another one is added, and what it gave is read and withdrawn."""
+        yesterday = TODAY - timedelta(days=1)
+        series.create("transactional", scope, Line(format=f"{scope}-{{value}}", valid_to=yesterday), **WHO)
+        text = put("transactional", scope, date=yesterday)
+        assert find(text, "transactional", scope=scope) == get_item("transactional", 1, scope=scope)
+        assert [one.text for one in items("transactional", scope=scope)] == [
+            format_value(1, "transactional", scope=scope)
+        ]
+        assert get_last_value("transactional", scope=scope) == 1
+        freeze("transactional", scope=scope, **WHO)
+        thaw("transactional", scope=scope, **WHO)
+        void("transactional", 1, scope=scope, **WHO)
+        with pytest.raises(SequenceExhausted, match="add another line"):
+            put("transactional", scope)
+        series.add_line("transactional", scope, Line(format=f"{scope}/{{value}}", valid_from=TODAY), **WHO)
+        assert put("transactional", scope) == f"{scope}/2"
+
+    def test_a_gap_as_csv(self, scope: str) -> None:
+        """Its text is by the line of the scope."""
+        series.create("transactional", scope, Line(format=f"{scope}-{{value}}"), **WHO)
+        put("transactional", scope)
+        advance("transactional", to=3, scope=scope, **WHO)
+        printed = written("sequences", "audit", "transactional", "--scope", scope, "--format", "csv")
+        assert f",gap,2,3,{scope}-2," in printed
 
     @pytest.mark.parametrize("sequence", RESERVING)
     def test_reserved_values(self, sequence: str, scope: str) -> None:

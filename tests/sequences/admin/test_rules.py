@@ -182,6 +182,16 @@ class TestCommand:
         every = json.loads(written("sequences", "series", "invoices", "--format", "json"))
         assert one in every
 
+    def test_a_line_with_a_name(self, scope: str) -> None:
+        """Both are made; a name alone changes no line."""
+        rules = ["--number-format", f"{scope}/{{period}}/{{value}}", "--name", "Ada", "--reason", "a test"]
+        call_command("sequences", "series", "invoices", "--scope", scope, *rules)
+        call_command("sequences", "series", "invoices", "--scope", scope, "--name", "Ada & Co", "--reason", "a test")
+        found = series.lines_of("invoices", scope)
+        assert (len(found), found.name) == (1, "Ada & Co")
+        with pytest.raises(CommandError, match="leave --line out"):
+            call_command("sequences", "series", "invoices", "--scope", scope, "--line", "1", *rules)
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
