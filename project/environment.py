@@ -4,6 +4,7 @@ The bootstrap uses this module before anything is installed, so Django is import
 """
 
 import importlib.util
+import ipaddress
 import os
 import socket
 from collections.abc import Callable
@@ -74,12 +75,30 @@ def secret_key() -> str:
     return key
 
 
-def allowed_hosts() -> list[str]:
-    """ALLOWED_HOSTS, where each is a host and no address."""
-    required("ALLOWED_HOSTS", "name the site's hosts, with commas between them")
-    if wrong := [host for host in words("ALLOWED_HOSTS") if "/" in host]:
-        raise WrongEnvironment(f"ALLOWED_HOSTS has {wrong[0]!r}: name the host alone, as tickets.example.com.")
+def hosts() -> list[str]:
+    """ALLOWED_HOSTS, where each is a host as Django compares it: no address, no port, no `*.`."""
+    for host in words("ALLOWED_HOSTS"):
+        has_port = ":" in host and not host.endswith("]")  # IPv6 stands in brackets
+        if "/" in host or has_port or ("*" in host and host != "*"):
+            raise WrongEnvironment(f"ALLOWED_HOSTS has {host!r}: name the host alone, as tickets.example.com.")
     return words("ALLOWED_HOSTS")
+
+
+def allowed_hosts() -> list[str]:
+    """The same, and at least one."""
+    required("ALLOWED_HOSTS", "name the site's hosts, with commas between them")
+    return hosts()
+
+
+def trusted_proxy() -> str:
+    """The address of the proxy that speaks HTTPS; `*` believes everybody. By default it is on this machine."""
+    word = _word("FORWARDED_ALLOW_IPS") or LOOPBACK
+    try:
+        return word if word == "*" else str(ipaddress.ip_address(word))
+    except ValueError:
+        raise WrongEnvironment(
+            f"FORWARDED_ALLOW_IPS is {word!r}: set it to the address of one proxy, as 10.0.0.1, or to * for any."
+        ) from None
 
 
 def trusted_origins() -> list[str]:
@@ -188,6 +207,8 @@ ALWAYS: list[Callable[[], object]] = [
     partial(database, "sqlite://:memory:"),
     endpoint,
     bind,
+    hosts,
+    trusted_proxy,
     port,
     debug,
     everybody_may_add_projects,

@@ -260,7 +260,7 @@ def serving(application: Any, sockets: list[socket.socket], cfg: Any) -> TcpWSGI
     """waitress's server for some sockets, as gunicorn's settings want it."""
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait for a thread is no news
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    proxy = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+    proxy = environment.trusted_proxy()
     server = create_server(
         kept(application),
         sockets=sockets,

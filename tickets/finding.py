@@ -51,7 +51,7 @@ def path_for(typed: str, person: Person) -> str | None:
     """The path of the page that a person means; None for words, and for a key of no project that they may see.
 
     Raises NotFound for what can only be the text of an order or an invoice, and is none. Cost: `sales.find`,
-    and two reads for what could be the key of a project.
+    and two reads for what could be the key of a project or a ticket.
     """
     try:
         path = path_of(typed)
@@ -59,9 +59,8 @@ def path_for(typed: str, person: Person) -> str | None:
         if NUMBERED.match(typed):
             raise
         return None
-    page = resolve(path)
-    is_hidden = page.view_name == "tickets:project" and not actions_of(person, page.kwargs["key"])
-    return None if is_hidden else path
+    key = resolve(path).kwargs.get("key")  # of a project or a ticket
+    return path if key is None or actions_of(person, key) else None
 
 
 def search(

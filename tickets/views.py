@@ -137,10 +137,14 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
     form = ReasonForm.typed(request) or ReasonForm.of(_own(request, Action.VOID_OWN, key))
     if form.is_valid():
         with form.refusals(), in_sight_of(request.user):
-            limits = checks.limits_of_void(request.user, key, now=timezone.now())
+            now = timezone.now()
+            limits = checks.limits_of_void(request.user, key, now=now)
             limits |= {"version": form.version_read, "by": author(request)}
             void = services.void_ticket(key, **form.content, **limits).ticket
-            messages.success(request, f"{void.key} is void.")
+            was_void = void.void is not None and void.void.at < now
+            messages.success(
+                request, f"{void.key} {'was void already, for the reason below' if was_void else 'is void'}."
+            )
             return redirect("tickets:ticket", void.key)
     return form_page(request, "tickets/ticket_void.html", form, key=key)
 

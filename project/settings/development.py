@@ -41,7 +41,7 @@ find_running_engine(ENGINE_ENDPOINT)
 use_placeholder_credentials()
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or stored_secret(LOCAL / "secret_key", 50)
-ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = environment.hosts() or ["localhost", "127.0.0.1", "[::1]"]
 # `make run` collects the static files, so that browsers get them compressed. Other programs serve them from the apps.
 if not environment.flag("COLLECTED"):
     STATIC_ROOT = None

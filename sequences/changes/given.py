@@ -49,8 +49,8 @@ def put_at(
     Where a process may hold the value in its block (`BlockAllocator`), the sequence moves on by one value, if one is
     left, and a line of the history makes every process drop its block: this one before the item is stored, the others
     within `watch_seconds`. Until then another process may still give the value. A repeat moves nothing.
-    Cost: as of another guarded change, and 2 write units a KB of the item; with blocks also a read unit or more, for
-    the item, if the value is not above the last one.
+    Cost: as of another guarded change, and 2 write units a KB of the item; also a read unit or more, for the item, with
+    blocks if the value is not above the last one, and with a counter if a higher item was imported.
     Raises ItemExists, InvalidItem, InvalidChange while a switch is under way, OperationNotSupported for items under
     keys of their own, ValueError for what is no value of the sequence, SequenceExhausted where blocks are to be dropped
     and the last value is above MAXIMUM, and what every guarded change raises.
@@ -133,20 +133,36 @@ def _planned(
     seen.require_thawed()
     if seen.by_rows and seen.counter:
         raise being_switched(strategy.alias)
-    last = seen.numbers.before_start if seen.last is None else seen.last
+    known = seen.last if seen.by_rows else seen.state.last_value  # an imported row moves no counter
+    last = seen.numbers.before_start if known is None else known
     highest = max(given)
     first.clear()
     if highest <= last:
         return moved_to(seen, highest, note) if _may_be_given(seen, given) else Plan.in_place(seen)
     following = seen.numbers.following(last)
-    first[:] = sorted({following, highest} & set(given)) if seen.by_rows else [highest]
+    if seen.by_rows:
+        first[:] = sorted({following, highest} & set(given))
+    elif not _is_stored(seen, given[highest]):
+        first[:] = [highest]
     actions = [given[value].put for value in first]
     if not seen.by_rows:
         actions += counter_to(seen, highest, note, **_last_document(seen, given[highest]))
     elif following not in given:
         end = highest - seen.numbers.step
         actions.append(void_row(seen, following, note, **({"until": end} if end > following else {})))
-    return Plan(before=seen.last, after=highest, actions=tuple(actions))
+    return Plan(before=known, after=highest, actions=tuple(actions))
+
+
+def _is_stored(seen: ScopeSnapshot, one: _Given) -> bool:
+    """Whether an item above the counter is there already. No read, where no higher one is. Raises ItemExists."""
+    layout = seen.layout
+    if layout.in_collections and (seen.top is None or seen.top < one.value):
+        return False
+    key = layout.key(seen.scope, one.value)
+    row = stored_row(layout.schema.table, key, seen.strategy.deadline().read)
+    if row and row.get(layout.token_name) != one.token:
+        raise _exist(seen.strategy, [one.value])
+    return bool(row)
 
 
 def _may_be_given(seen: ScopeSnapshot, values: Iterable[int]) -> bool:
@@ -193,10 +209,7 @@ def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:
             found = {one.value: reason.old or {} for one, reason in zip(part, error.reasons, strict=True) if reason.old}
             names = {one.value: one.token for one in part}
             if taken := [value for value, old in found.items() if old.get(strategy.layout.token_name) != names[value]]:
-                shown = ", ".join(map(str, taken[:MOST_SHOWN])) + (" and more" if len(taken) > MOST_SHOWN else "")
-                raise ItemExists(
-                    f"{strategy.alias!r} has other items under {shown}; these were not changed."
-                ) from error
+                raise _exist(strategy, taken) from error
             if error.after_unknown:
                 yield from found
             if not found:
@@ -205,3 +218,8 @@ def _put(strategy: Strategy, part: Sequence[_Given]) -> Iterator[int]:
         else:
             yield from (one.value for one in part)
             return
+
+
+def _exist(strategy: Strategy, taken: Sequence[int]) -> ItemExists:
+    shown = ", ".join(map(str, taken[:MOST_SHOWN])) + (" and more" if len(taken) > MOST_SHOWN else "")
+    return ItemExists(f"{strategy.alias!r} has other items under {shown}; these were not changed.")

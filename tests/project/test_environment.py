@@ -28,6 +28,8 @@ ENGINE = f"{ENDPOINT} is {{!r}}: set it to an address, as http://127.0.0.1:8001.
 UNKNOWN = f"DJANGO_SETTINGS_MODULE is {{!r}}: set it to {environment.PRODUCTION} or {environment.DEVELOPMENT}."
 ENTRIES = [["-m", "project.commands.web"], ["-m", "project.commands.prepare"], ["manage.py", "migrate"]]
 
+HOST = "ALLOWED_HOSTS has {!r}: name the host alone, as tickets.example.com."
+PROXY = "FORWARDED_ALLOW_IPS is {!r}: set it to the address of one proxy, as 10.0.0.1, or to * for any."
 FAULTS = [
     ("SECRET_KEY", " ", "SECRET_KEY is not set: set it to 50 or more random characters, and keep them."),
     ("SECRET_KEY", "x", GUESSED),
@@ -35,6 +37,8 @@ FAULTS = [
     ("SECRET_KEY", f"django-insecure-{KEY}", GUESSED),
     ("ALLOWED_HOSTS", " ,", "ALLOWED_HOSTS is not set: name the site's hosts, with commas between them."),
     ("ALLOWED_HOSTS", "https://a", "ALLOWED_HOSTS has 'https://a': name the host alone, as tickets.example.com."),
+    *(("ALLOWED_HOSTS", host, HOST.format(host)) for host in ("a.com:443", "*.a.com", "::1")),
+    *(("FORWARDED_ALLOW_IPS", word, PROXY.format(word)) for word in ("10.0.0.0/16", "10.0.0.1,10.0.0.2")),
     ("TRUSTED_ORIGINS", "a.com", "TRUSTED_ORIGINS has 'a.com': write it as https://tickets.example.com."),
     ("DATABASE_URL", "", f"DATABASE_URL is not set: name the database of the accounts, as {POSTGRES}."),
     ("DATABASE_URL", "banana", ADDRESS),
@@ -154,3 +158,10 @@ def test_other_databases_keep_their_own_options(monkeypatch: pytest.MonkeyPatch)
     assert environment.database("sqlite:////tmp/x.sqlite3")["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
     monkeypatch.setenv("DATABASE_URL", "postgres://someone@localhost/tickets")
     assert "OPTIONS" not in environment.database("sqlite:////tmp/x.sqlite3")
+
+
+@pytest.mark.parametrize(("word", "proxy"), [("", "127.0.0.1"), ("*", "*"), (" 0:0::1 ", "::1")])
+def test_one_proxy_is_believed(word: str, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty variable is as none, and an address is written as the peer's is."""
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", word)
+    assert environment.trusted_proxy() == proxy

@@ -54,6 +54,14 @@ def test_a_word_is_no_missing_project(browser: Client, three: None, word: str) -
     assert "ABC-3" in found(page)
 
 
+@pytest.mark.parametrize("words", ["paper 2", "utf-8", "BOB-1"])
+def test_words_with_a_number_are_no_missing_ticket(browser: Client, three: None, words: str) -> None:
+    """What could be the key of a ticket, but of no project in sight, is searched for."""
+    file("ABC", f"About {words}")
+    page = browser.get("/find/", {"text": words})
+    assert (page.status_code, "ABC-3" in found(page)) == (200, True)
+
+
 def test_a_hidden_project_is_as_a_missing_one(browser: Client, three: None) -> None:
     """The key of a project that a person may not see leads nowhere, as any other word."""
     pages = [text_of(browser.get("/find/", {"text": text})) for text in ("BOB", "NEW")]

@@ -35,6 +35,11 @@ def hidden(response: Any, name: str) -> str:
     return found[1]
 
 
+def test_the_sign_in_page_does_not_lead_to_itself(browser: Client) -> None:
+    """Who is signed in comes to the projects."""
+    assert browser.get("/login/?next=/login/")["Location"] == "/"
+
+
 def test_a_stranger_sees_the_sign_in_page_alone(db: None, client: Client) -> None:
     """Nobody sees or sends anything before signing in, and then comes to where they wanted."""
     for address in PAGES:
@@ -297,6 +302,13 @@ class TestVoiding:
             assert "A duplicate." in text_of(page)
             assert "Printer on fire" not in text_of(page)
         assert "Withdrawn by ann" in text_of(response)
+
+    def test_who_voids_second_is_told(self, browser: Client, ticket: Ticket) -> None:
+        """A ticket that somebody else has voided meanwhile keeps that reason, and the page says so."""
+        services.void_ticket(ABC_1, by="bob", reason="A drill.")
+        page = text_of(browser.post("/ABC-1/void/", {"reason": "Too late.", "version": "1"}, follow=True))
+        assert "ABC-1 was void already, for the reason below." in page
+        assert "A drill." in page
 
     def test_a_changed_ticket_is_not_voided_unseen(self, browser: Client, ticket: Ticket) -> None:
         """Who asked to void an earlier version is shown the ticket as it is first."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 import sequences
@@ -408,6 +409,13 @@ class TestComments:
         now = selectors.get_ticket(ABC_1)
         assert timeline.get_comment(now, 2) == made
         assert (now.version, now.comments) == (2, 1)
+
+    def test_a_comment_among_long_ones_is_shown(self, browser: Client, ticket: Ticket) -> None:
+        """Who comments comes to a page that has the comment, however long the others are."""
+        for _ in range(20):
+            comment("\u8a9e" * 20_000)
+        page = browser.post("/ABC-1/comments/", {"text": "Here."}, follow=True)
+        assert 'id="event-21"' in page.content.decode()
 
     def test_a_comment_costs_two_reads_and_a_write(self, ticket: Ticket) -> None:
         """A comment is not read again, and comes with the ticket that has one comment more."""

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import password_validators_help_texts
 
-from tickets.accounts.validators import TOKEN
+from tickets.accounts.validators import TOKEN, usual_days
 from tickets.forms import KeyField, ServiceForm
 
 CHOICES = (7, 30, 90, 365)
@@ -30,7 +30,7 @@ class TokenForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        most, usual = settings.API_TOKEN_MOST_DAYS, settings.API_TOKEN_DAYS
+        most, usual = settings.API_TOKEN_MOST_DAYS, usual_days()
         days = sorted(day for day in {*CHOICES, usual} if day is not None and (most is None or day <= most))
         choices: list[tuple[Any, str]] = [(day, f"After {day} days" if day < 365 else "After a year") for day in days]
         field = self.fields["days"]

@@ -39,6 +39,12 @@ class Days:
         return settings.API_TOKEN_MOST_DAYS or 36_500
 
 
+def usual_days() -> int | None:
+    """For how many days a token lasts unless its person chooses: API_TOKEN_DAYS, within API_TOKEN_MOST_DAYS."""
+    usual, most = settings.API_TOKEN_DAYS, settings.API_TOKEN_MOST_DAYS
+    return usual if most is None or (usual is not None and usual <= most) else most
+
+
 class YesOrNo:
     """True or false."""
 

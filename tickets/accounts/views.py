@@ -28,6 +28,11 @@ class SignIn(LoginView):
 
     redirect_authenticated_user = True
 
+    def get_redirect_url(self) -> str:
+        """Where the address wants to lead; not here again, which Django takes for a loop."""
+        wanted = super().get_redirect_url()
+        return "" if wanted == self.request.path else wanted
+
     def get_context_data(self, **content: Any) -> dict[str, Any]:
         """Keep it, too, if the password is wrong."""
         return super().get_context_data(**content, kept=kept_in(self.request))

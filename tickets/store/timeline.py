@@ -62,8 +62,8 @@ def event_at(scope: str, number: int, event: Row) -> Put:
 
 
 def find_events(scope: str, at: Position | None, limit: int, *, newest_first: bool) -> Slice:
-    """Events of a timeline. One query of `limit` rows."""
-    return ROWS.query(_partition(scope), EVENT, at=at, limit=limit, newest_first=newest_first)
+    """Events of a timeline. One query of `limit` rows, more if they have more than 1 MB."""
+    return ROWS.search(_partition(scope), EVENT, at=at, limit=limit, newest_first=newest_first, keep=lambda row: True)
 
 
 def find_comments(scope: str, at: Position | None, limit: int) -> Slice:

@@ -69,6 +69,20 @@ class TestOne:
         (line,), _ = history(name, scope=scope)
         assert (line.kind, line.after, line.by) == ("give", 4711, "ana")
 
+    @pytest.mark.parametrize("counter", ["atomic", "optimistic-update", "transactional"])
+    def test_below_an_imported_row(self, counter: str, scope: str, install: Install) -> None:
+        """The counter passes the value: no number comes twice, and a process that begins finds nothing above it."""
+        install(counter, GIVEN=True)
+        put_next(counter, {}, scope=scope)
+        import_row(counter, scope, 500)
+        assert put_at(counter, 130, {}, scope=scope, by="ana", reason="a test")
+        assert put_next(counter, {}, scope=scope).value == 131
+        strategies[counter].forget()
+        assert put_next(counter, {}, scope=scope).value == 132
+        with pytest.raises(ItemExists, match="under 500; these"):
+            put_at(counter, 500, {"n": 1}, scope=scope, by="ana", reason="a test")
+        assert get_last_value(counter, scope=scope) == 132
+
     def test_the_first_of_a_scope(self, name: str, scope: str) -> None:
         """A scope may begin with a given number, and is in the list of scopes."""
         assert put_at(name, 7, {}, scope=scope, by="ana", reason="a test")

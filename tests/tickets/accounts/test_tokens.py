@@ -116,6 +116,19 @@ class TestMaking:
         settings.API_TOKEN_MOST_DAYS = None
         assert sending(make(ann, days=None)).get(TOKENS).json()["results"][0]["expires_at"] is None
 
+    @pytest.mark.parametrize(("usual", "most", "days"), [(90, 30, 30), (None, 365, 365), (90, None, 90)])
+    def test_no_setting_closes_the_sign_in(
+        self, ann: User, settings: Settings, usual: int | None, most: int | None, days: int
+    ) -> None:
+        """A token for a password lasts as long as the settings allow."""
+        settings.API_TOKEN_DAYS, settings.API_TOKEN_MOST_DAYS = usual, most
+        ann.set_password(PASSWORD)
+        ann.save()
+        answer = APIClient().post("/api/auth/token/", {"username": "ann", "password": PASSWORD})
+        assert answer.status_code == 200
+        token = ApiToken.objects.get()
+        assert token.expires_at == token.created_at + timedelta(days=days)
+
     def test_the_number_is_limited(self, ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
         """A person with too many tokens is told to revoke one; expired ones do not count, and are removed."""
         monkeypatch.setattr(services, "MOST_TOKENS", 2)

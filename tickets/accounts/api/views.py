@@ -1,6 +1,5 @@
 """The views of API tokens: validate, call, serialize, respond."""
 
-from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from drf_spectacular.utils import extend_schema
@@ -15,7 +14,7 @@ from tickets.accounts import selectors, services
 from tickets.accounts.api import serializers as shapes
 from tickets.accounts.api.throttling import TokenThrottle, UserThrottle, begin_sign_in
 from tickets.accounts.sign_in import signed_in
-from tickets.accounts.validators import CREDENTIALS
+from tickets.accounts.validators import CREDENTIALS, usual_days
 from tickets.api.authentication import CHALLENGE
 from tickets.api.bodies import JSONParser
 from tickets.api.permissions import SIGNED_IN
@@ -48,7 +47,7 @@ class SignIn(APIView):
         100, the new one replaces the oldest that was made in this way.
         """
         user = by_password(request, **sent(request, shapes.Credentials))
-        _, text = services.make_token_by_password(user, days=settings.API_TOKEN_DAYS)
+        _, text = services.make_token_by_password(user, days=usual_days())
         return Response({"token": text}, headers=TOLD_ONCE)
 
 
@@ -83,7 +82,7 @@ class TokenList(APIView):
 
         A person has at most 100 tokens, each for up to `API_TOKEN_MOST_DAYS`.
         """
-        content = {"days": settings.API_TOKEN_DAYS, **sent(request, shapes.NewApiToken)}
+        content = {"days": usual_days(), **sent(request, shapes.NewApiToken)}
         user = by_password(request, signed_in(request).get_username(), content.pop("password"))
         token, text = services.make_token(user, **content)
         headers = {"Location": reverse("api:token_detail", [token.pk], request=request), **TOLD_ONCE}
