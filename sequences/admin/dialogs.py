@@ -5,7 +5,7 @@ shows the next texts.
 """
 
 import logging
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -188,18 +188,20 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
     content["name"] = "the sequence without scope" if place.scope is None else place.scope
     if not (form.is_bound and form.is_valid()):
         return None
+    strategy = lines[-1 if index is None else index].strategy if lines else None  # a scope counts in one way
+    line = replace(form.line, strategy=strategy)
     try:
-        texts = series.preview(place.alias, place.scope, form.line, place=index)
-        if "confirmed" in request.POST and form.cleaned_data["shown"] == repr((form.line, texts)):
+        texts = series.preview(place.alias, place.scope, line, place=index)
+        if "confirmed" in request.POST and form.cleaned_data["shown"] == repr((line, texts)):
             change = series.add_line if index is None else partial(series.change_line, place=index)
             why = form.cleaned_data["reason"]
-            change(place.alias, place.scope, form.line, by=request.user.get_username(), reason=why)
+            change(place.alias, place.scope, line, by=request.user.get_username(), reason=why)
             messages.success(request, f"Done. The next numbers are {', '.join(texts)}.")
             return redirect(place.address("line"))
     except (SequenceError, ValueError) as error:
         form.add_error(None, str(error))
         content["status"] = status_after(error)
         return None
-    given = {**{name: form.data.get(name, "") for name in form.fields}, "shown": repr((form.line, texts))}
+    given = {**{name: form.data.get(name, "") for name in form.fields}, "shown": repr((line, texts))}
     content |= {"form": _LineForm(given), "texts": texts, "moved": "confirmed" in request.POST}
     return None

@@ -11,7 +11,7 @@ from ..changes.arguments import LONGEST_REASON, counted_in
 from ..changes.moves import MARGIN
 from ..exceptions import InvalidScope, InvalidSequence, InvalidToken, SequenceError
 from ..rows.numbers import LARGEST
-from ..services.arguments import LONGEST_SCOPE, LONGEST_TOKEN, check_token
+from ..services.arguments import LONGEST_SCOPE, LONGEST_TOKEN, check_scope, check_token
 from ..storage import personal_token
 from ..strategies import Strategy
 from ..types import Change, Scope, named_scope, parted
@@ -33,9 +33,10 @@ class ScopeForm(forms.Form):
         required=False, max_length=20, help_text="Such as 2026. Leave it empty for the one of today."
     )
 
-    def __init__(self, strategy: Strategy, *given: Any, **named: Any) -> None:
+    def __init__(self, strategy: Strategy, *given: Any, by_rules: bool = False, **named: Any) -> None:
+        """`by_rules`: rules of its own are for a scope in all periods, also where FORMAT does not take it."""
         super().__init__(*given, **named)
-        self.strategy = strategy
+        self.strategy, self.by_rules = strategy, by_rules
         if not strategy.layout.in_periods:
             del self.fields["period"]
 
@@ -45,7 +46,8 @@ class ScopeForm(forms.Form):
         if not self.errors:
             named, period = named_scope(cleaned["scope"] or None), cleaned.get("period") or None
             try:
-                cleaned["counted"] = counted_in(self.strategy.alias, named, period)
+                check_scope(named)
+                cleaned["counted"] = named if self.by_rules else counted_in(self.strategy.alias, named, period)
             except ValueError as error:
                 self.add_error("scope" if isinstance(error, InvalidScope) or not period else "period", str(error))
         return cleaned

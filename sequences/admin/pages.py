@@ -54,7 +54,13 @@ def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # ta
         (f"{scoped}export/", "export", "scope_base", about("Export of a scope of {alias}", scope.export_page), SAFE),
         (f"{one}rules/", "rules", "rules", dialogs.rules_page, SAFE),
         *((f"{one}{kind}/", kind, "books", partial(dialogs.books_page, kind=kind), FORM) for kind in dialogs.BOOKS),
-        (f"{scoped}rules/", "line", "line", about("Rules of a scope of {alias}", dialogs.line_page), FORM),
+        (
+            f"{scoped}rules/",
+            "line",
+            "line",
+            about("Rules of a scope of {alias}", dialogs.line_page, by_rules=True),
+            FORM,
+        ),
         (f"{scoped}<str:kind>/", "change_scope", "change", about("{kind} a scope of {alias}", scope.change_page), FORM),
         (one, "counters", "sequence", _sequence_page, SAFE),
     ]

@@ -54,10 +54,10 @@ Content = dict[str, Any]
 class Place:
     """The scope that a page is about, and what all its pages show of it."""
 
-    def __init__(self, request: HttpRequest, alias: str) -> None:
+    def __init__(self, request: HttpRequest, alias: str, *, by_rules: bool = False) -> None:
         self.alias = alias
         self.strategy = strategy_or_404(alias)
-        self.form = ScopeForm(self.strategy, request.GET)
+        self.form = ScopeForm(self.strategy, request.GET, by_rules=by_rules)
         self.problem = (
             "" if self.form.is_valid() else " ".join(map(str, chain.from_iterable(self.form.errors.values())))
         )
@@ -92,17 +92,20 @@ def require_configured(alias: str) -> None:
         raise Http404(f"There is no sequence {alias!r} in the setting SEQUENCES.")
 
 
-def about_scope(title: str, page: Callable[..., HttpResponseBase | None]) -> Callable[..., Content | HttpResponseBase]:
+def about_scope(
+    title: str, page: Callable[..., HttpResponseBase | None], *, by_rules: bool = False
+) -> Callable[..., Content | HttpResponseBase]:
     """A view of a page about one scope, which adds to the content, or answers by itself.
 
     What goes wrong becomes the `trouble` of the content, with its status. `title` may name the alias and the kind.
+    `by_rules` is as in `ScopeForm`.
     """
 
     def view(request: HttpRequest, alias: str, **given: Any) -> Content | HttpResponseBase:
         named = title.format(alias=alias, **given)
         content: Content = {"title": named[0].upper() + named[1:], "alias": alias}
         try:
-            place = Place(request, alias)
+            place = Place(request, alias, by_rules=by_rules)
             content |= {
                 "name": place.name,
                 "pages": {name: place.address(name) for name in ("scope", "audit", "export", "request")},

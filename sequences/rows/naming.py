@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..exceptions import InvalidScope, InvalidText
@@ -47,11 +47,13 @@ class Naming:
         self._tells_scopes = config.format is None or self.format.uses_scope or config.line is not None
         """Whether no two scopes have the same texts. Lines are compared with those of all other scopes."""
         self._wall = wall
+        self.earlier: Sequence[tuple[int, Format]] = ()
+        """The last values of earlier lines in the same counter, the lowest first, and their FORMATs."""
 
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
         """A value as FORMAT writes it. Raises ValueError if it needs a day and there is none."""
         plain, period = parted(scope)
-        return self.format.text(value, plain, day, period)
+        return self._form_of(value).text(value, plain, day, period)
 
     def text_or_number(
         self, value: int, scope: Scope, day: datetime.date | None = None, form: Format | None = None
@@ -59,9 +61,14 @@ class Naming:
         """A value as FORMAT, or another `form`, writes it; the number alone if that needs a day and there is none."""
         plain, period = parted(scope)
         try:
-            return (form or self.format).text(value, plain, day, period)
+            return (form or self._form_of(value)).text(value, plain, day, period)
         except ValueError:
             return str(value)
+
+    def _form_of(self, value: int) -> Format:
+        return (
+            next((form for last, form in self.earlier if value <= last), self.format) if self.earlier else self.format
+        )
 
     @property
     def forms(self) -> tuple[Format, ...]:

@@ -7,22 +7,23 @@ write, they are read again first, at most once a second.
 
 import math
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from unicodedata import normalize
 
 from django.utils.module_loading import import_string
 
 from ..exceptions import InvalidSequence, InvalidText, SequenceError, SequenceExhausted
-from ..formats import Parsed
+from ..formats import Format, Parsed
 from ..formats.reading import LONGEST
 from ..rows.line_rows import KnownLines, LineRows
-from ..rows.lines import Lines, LinesChanged, check_period
+from ..rows.lines import Line, Lines, LinesChanged, check_period
 from ..rows.lru import LRU, SCOPES_CHECKED, SCOPES_REMEMBERED
-from ..types import Counter, Dated, Scope, parted
+from ..types import Counter, Dated, Scope, SequenceConfig, parted
 from .base import Strategy
 from .first_look import FirstLook
 from .scopes import CounterScopes
@@ -188,10 +189,19 @@ class ScopeLines:
         start = lines.lines[first].config(parent.config).start
         config = replace(config, start=start, also_read=tuple(read), version=lines.version, line=place)
         made: Strategy = import_string(config.strategy)(config, timing=parent.timing, wall=parent.wall, parent=parent)
+        made.naming.earlier = [*_earlier(lines.lines[first : place + 1], parent.config, made.naming.format)]
         if begin > start:
             made.scope_list = FirstLook(made, parent.scope_list.keep, begin - config.step)
         self._all.add(made)
         return made
+
+
+def _earlier(lines: Sequence[Line], settings: SequenceConfig, form: Format) -> Iterator[tuple[int, Format]]:
+    """The last values of lines whose numbers are below those of the next one, and their FORMATs."""
+    for line, later in pairwise(lines):
+        one, template = line.config(settings), line.config(settings).format or "{value}"
+        if later.valid_from is None or one.maximum < later.config(settings).start:
+            yield one.maximum, replace(form, template=template, start=one.start, maximum=one.maximum)
 
 
 class _Scopes(CounterScopes):

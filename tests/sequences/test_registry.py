@@ -443,7 +443,7 @@ class TestRulesOfScopes:
     def test_the_strategy_of_a_scope(self, lines: mock.Mock) -> None:
         """It is the one by the rules of the scope, for its date or period, or else the one of the sequence."""
         ruled, plain, day = strategies["ruled"], strategies["plain"], date(2026, 3, 5)
-        lines.strategy.side_effect = lambda scope, date=None, period=None: (scope, date, period) if scope else None
+        lines.strategy.side_effect = lambda scope, date=None, period=None, **_: (scope, date, period) if scope else None
         found: list[Any] = [strategies.of("ruled", "a", day, "2026"), strategies.of("ruled", None)]
         assert found == [("a", day, "2026"), ruled]
         found = [strategies.by_lines(ruled, scope) for scope in (Dated.of("a", "2026"), "a", None)]

@@ -692,6 +692,12 @@ class TestLinesInRow:
         series.add_line("transactional", scope, Line(format=f"{scope}/{{value}}", valid_from=TODAY), **WHO)
         assert put("transactional", scope) == f"{scope}/2"
 
+    def test_the_text_of_an_earlier_range(self, scope: str) -> None:
+        """It is by the line that gave the number, also where a later one counts."""
+        in_row("transactional", scope, *two_lines(scope, maximum=2))
+        texts = [put("transactional", scope) for _ in range(3)]
+        assert [format_value(n, "transactional", scope=scope) for n in (1, 2, 10)] == texts
+
     def test_a_gap_as_csv(self, scope: str) -> None:
         """Its text is by the line of the scope."""
         series.create("transactional", scope, Line(format=f"{scope}-{{value}}"), **WHO)

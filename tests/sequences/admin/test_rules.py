@@ -38,6 +38,12 @@ SEQUENCES: dict[str, dict[str, Any]] = {
         "SERIES": "sequences",
         "TABLE": "yearly_items",
     },
+    "single": {
+        "STRATEGY": "sequences.strategies.TransactionalCounter",
+        "FORMAT": "S-{value}",
+        "SERIES": "sequences",
+        "TABLE": "single_items",
+    },
     "plain": {"STRATEGY": "sequences.strategies.TransactionalCounter", "TABLE": "plain_items"},
 }
 RULES = f"{LIST}invoices/rules/"
@@ -70,6 +76,25 @@ def hidden(page: str) -> dict[str, str]:
 
 
 class TestPages:
+    def test_a_scope_that_the_settings_do_not_take(self, client: Client, scope: str) -> None:
+        """It gets its first line here, too."""
+        page = f"{LIST}single/scope/rules/?scope={scope}"
+        typed = {"format": f"{scope}/{{value}}", "reason": "a test"}
+        asked = client.post(page, typed).content.decode()
+        assert client.post(page, {**hidden(asked), "confirmed": "Yes"}).status_code == 302
+        assert put_next("single", {}, scope=scope).text == f"{scope}/1"
+
+    def test_a_line_with_a_strategy(self, client: Client, scope: str) -> None:
+        """It keeps its strategy, and a line after it has the same."""
+        form, strategy = f"{scope}/{{period}}/{{value}}", "sequences.strategies.OptimisticCounter"
+        series.create("invoices", scope, Line(format=form, strategy=strategy), **WHO)
+        put_next("invoices", {}, scope=scope)
+        for more, typed in (("&line=1", {"maximum": "50"}), ("", {"start": "51"})):
+            page = f"{page_of(scope)}{more}"
+            asked = client.post(page, {"format": form, "reason": "a test", **typed}).content.decode()
+            assert client.post(page, {**hidden(asked), "confirmed": "Yes"}).status_code == 302
+        assert [one.strategy for one in series.lines_of("invoices", scope).lines] == [strategy] * 2
+
     def test_a_line_is_shown_before_it_is_made(self, client: Client, scope: str) -> None:
         """The form shows the next numbers; what is confirmed is made, and stands in the history with who and why."""
         given = {"format": f"{scope}/{{value:04d}}", "start": "50", "period": "never", "reason": "a new branch"}
