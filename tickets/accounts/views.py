@@ -28,9 +28,9 @@ class SignIn(LoginView):
 
     redirect_authenticated_user = True
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self, *given: Any, **named: Any) -> str:
         """Where the address wants to lead; not here again, which Django takes for a loop."""
-        wanted = super().get_redirect_url()
+        wanted = super().get_redirect_url(*given, **named)
         return "" if wanted == self.request.path else wanted
 
     def get_context_data(self, **content: Any) -> dict[str, Any]:
