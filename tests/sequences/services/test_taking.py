@@ -57,7 +57,7 @@ class Stub:
         yield
         self.told.append(("over",))
 
-    def of(self, *asked: Any) -> Stub:
+    def of(self, *asked: Any, even_ended: bool = False) -> Stub:
         self.told.append(("of", *asked))
         return self
 
