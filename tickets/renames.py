@@ -42,9 +42,7 @@ class Renames:
 
     def present(self, key: str) -> str:
         """The present key of the project that a key names, as far as it is remembered."""
-        known = self._remembered()
-        partition = known.partitions.get(key, key)
-        return known.keys.get(partition, partition)
+        return self.key(self.partition(key))
 
     def in_partition(self, key: str, act: Callable[[str], T]) -> T:
         """The result of `act` on the partition that a key names.

@@ -142,9 +142,8 @@ def ticket_void(request: HttpRequest, key: TicketKey) -> HttpResponse:
             limits |= {"version": form.version_read, "by": author(request)}
             void = services.void_ticket(key, **form.content, **limits).ticket
             was_void = void.void is not None and void.void.at < now
-            messages.success(
-                request, f"{void.key} {'was void already, for the reason below' if was_void else 'is void'}."
-            )
+            told = "was void already, for the reason below" if was_void else "is void"
+            messages.success(request, f"{void.key} {told}.")
             return redirect("tickets:ticket", void.key)
     return form_page(request, "tickets/ticket_void.html", form, key=key)
 

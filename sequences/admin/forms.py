@@ -46,8 +46,11 @@ class ScopeForm(forms.Form):
         if not self.errors:
             named, period = named_scope(cleaned["scope"] or None), cleaned.get("period") or None
             try:
-                check_scope(named)
-                cleaned["counted"] = named if self.by_rules else counted_in(self.strategy.alias, named, period)
+                if self.by_rules:
+                    check_scope(named)
+                    cleaned["counted"] = named
+                else:
+                    cleaned["counted"] = counted_in(self.strategy.alias, named, period)
             except ValueError as error:
                 self.add_error("scope" if isinstance(error, InvalidScope) or not period else "period", str(error))
         return cleaned

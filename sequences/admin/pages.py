@@ -45,6 +45,7 @@ FORM = (*SAFE, "POST")
 def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # takes no argument when it runs
     """The addresses of the pages, each with its name, its template, and the methods that it takes."""
     about, one, scoped = scope.about_scope, "<str:alias>/", "<str:alias>/scope/"
+    rules_of_one = about("Rules of a scope of {alias}", dialogs.line_page, by_rules=True)
     pages: Sequence[tuple[str, str, str, Page, Sequence[str]]] = [
         ("", "changelist", "overview", _overview_page, SAFE),
         ("health/", "health", "health", _health_page, SAFE),
@@ -54,13 +55,7 @@ def urls(entry: ModelAdmin) -> list[URLPattern]:  # type: ignore[type-arg]  # ta
         (f"{scoped}export/", "export", "scope_base", about("Export of a scope of {alias}", scope.export_page), SAFE),
         (f"{one}rules/", "rules", "rules", dialogs.rules_page, SAFE),
         *((f"{one}{kind}/", kind, "books", partial(dialogs.books_page, kind=kind), FORM) for kind in dialogs.BOOKS),
-        (
-            f"{scoped}rules/",
-            "line",
-            "line",
-            about("Rules of a scope of {alias}", dialogs.line_page, by_rules=True),
-            FORM,
-        ),
+        (f"{scoped}rules/", "line", "line", rules_of_one, FORM),
         (f"{scoped}<str:kind>/", "change_scope", "change", about("{kind} a scope of {alias}", scope.change_page), FORM),
         (one, "counters", "sequence", _sequence_page, SAFE),
     ]

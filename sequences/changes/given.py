@@ -13,9 +13,8 @@ from ..commit.retries import new_token, write_once
 from ..dynamodb import expressions
 from ..dynamodb.expressions import CHANGED, LAST_DOCUMENT
 from ..exceptions import ItemExists, OperationNotSupported, WriteCancelled
-from ..registry import strategies
 from ..rows.reading import MOST_IN_A_BATCH, read_rows, stored_row
-from ..services.arguments import check_scope
+from ..services.arguments import placed
 from ..strategies.base import Strategy
 from ..strategies.counter_strategy import CounterStrategy
 from ..strategies.snapshot import ScopeSnapshot
@@ -75,13 +74,11 @@ def put_all_at(
     Blocks of this process are dropped before the others are stored. Where a look for items is needed, it reads a
     hundred at a time, up to one that is missing.
     """
-    check_scope(scope)
-    strategy = strategies.of(sequence, scope, date, period)
+    strategy, counted, day = placed(sequence, scope, date, period)
     if not strategy.config.given:
         raise OperationNotSupported(
             f"{sequence!r} gives its numbers itself: to name them, set SEQUENCES[{sequence!r}]['GIVEN'] to True."
         )
-    counted, day = strategy.naming.dated(scope, date, period)
     given = {value: _Given.of(strategy, counted, day, value, items[value]) for value in sorted(items)}
     if not given:
         return []

@@ -89,8 +89,8 @@ class HostLock:
         if self._memory is None:
             return
         with contextlib.suppress(OSError):  # a system that allows no such sockets, or a holder that is gone
-            given_back = self._line_up()
-            if self._number is not None and self._number - 1 > given_back:
+            self._line_up()
+            if self._number is not None and self._number - 1 > self._given_back():
                 self._wait_for(self._number - 1, seconds)
 
     def release(self) -> None:
@@ -104,25 +104,21 @@ class HostLock:
         if self._place is not None:
             self._place.close()
 
-    def _line_up(self) -> int:
-        """Take the first number after those that are given back or held; return the last that is given back.
+    def _line_up(self) -> None:
+        """Take the first number after those that are given back or held. The line may be too long for that.
 
-        The line may be too long for that. If the number is given back by now, others have used it since the first look,
-        and newer ones may be held.
+        If the number is given back by now, others have used it since the first look, and newer ones may be held.
         """
-        given_back = self._given_back()
-        number = given_back + 1
+        number = self._given_back() + 1
         for _ in range(MOST_WAITING):
             if not self._bind(number):
                 number += 1
-                continue
-            given_back = self._given_back()
-            if number > given_back:
+            elif number > self._given_back():
                 self._number = number
-                break
-            self._close()
-            number = given_back + 1
-        return given_back
+                return
+            else:
+                self._close()
+                number = self._given_back() + 1
 
     def _bind(self, number: int) -> bool:
         """Whether the number was free and is now held."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from .. import dynamodb
 from ..commit import host_memory
@@ -13,7 +12,7 @@ from ..types import Scope, scope_text
 from .counter_rows import CounterRows
 from .layout import ItemLayout, Send
 from .lives import TableLives
-from .lru import LRU, SCOPES_CHECKED, SCOPES_REMEMBERED
+from .lru import LRU, SCOPES_CHECKED
 from .numbers import Numbers, highest
 from .tallies import TallyMemory
 
@@ -31,9 +30,6 @@ class Evidence:
     lives: TableLives
     place: Callable[[Scope], str]
     own: LRU[int] = field(default_factory=LRU)
-
-    def __post_init__(self) -> None:
-        self._named = lru_cache(SCOPES_REMEMBERED)(lambda lives, scope: f"{lives}|{self.place(scope)}")
 
     def known(self, scope: Scope) -> int | None:
         """The highest value that was handed out, as far as the processes of this host know."""
@@ -62,7 +58,7 @@ class Evidence:
 
     def _name(self, scope: Scope) -> str:
         """What the processes of the host call the scope; empty if nothing is to be left or found."""
-        return self._named(known_as, scope) if (known_as := self.lives.known_as) else ""
+        return f"{known_as}|{self.place(scope)}" if (known_as := self.lives.known_as) else ""
 
 
 NEWEST_ITEMS = 100

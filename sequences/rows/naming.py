@@ -66,9 +66,7 @@ class Naming:
             return str(value)
 
     def _form_of(self, value: int) -> Format:
-        return (
-            next((form for last, form in self.earlier if value <= last), self.format) if self.earlier else self.format
-        )
+        return next((form for last, form in self.earlier if value <= last), self.format)
 
     @property
     def forms(self) -> tuple[Format, ...]:

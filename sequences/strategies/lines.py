@@ -199,9 +199,9 @@ class ScopeLines:
 def _earlier(lines: Sequence[Line], settings: SequenceConfig, form: Format) -> Iterator[tuple[int, Format]]:
     """The last values of lines whose numbers are below those of the next one, and their FORMATs."""
     for line, later in pairwise(lines):
-        one, template = line.config(settings), line.config(settings).format or "{value}"
+        one = line.config(settings)
         if later.valid_from is None or one.maximum < later.config(settings).start:
-            yield one.maximum, replace(form, template=template, start=one.start, maximum=one.maximum)
+            yield one.maximum, replace(form, template=one.format or "{value}", start=one.start, maximum=one.maximum)
 
 
 class _Scopes(CounterScopes):

@@ -387,7 +387,6 @@ def remember_at_most(scopes: int, patch: pytest.MonkeyPatch) -> None:
     """Lower every bound of what strategies remember, so that few scopes are more than they allow."""
     patch.setattr(LRU.__init__, "__defaults__", (scopes,))
     patch.setattr(counter_memory, "SCOPES_CHECKED", scopes)
-    patch.setattr(counter_memory, "SCOPES_REMEMBERED", scopes)
     patch.setattr(history, "SCOPES_CHECKED", scopes)
     patch.setattr(held_blocks, "BLOCKS_HELD", scopes)
     patch.setattr(held_blocks, "SCOPES_CHECKED", scopes)
