@@ -4,18 +4,15 @@ import sys
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.http import HttpRequest, HttpResponse, UnreadablePostError
-from django.http.multipartparser import MultiPartParserError
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from sequences.rest.problems import INVALID, Problem, Remedy
 from tickets.api.exceptions import answer_to
+from tickets.kept_forms import typed_in
 from tickets.problems import ACCOUNTS_AWAY, KNOWN, explain, listed
-
-CSRF_FIELD, PASSWORD = "csrfmiddlewaretoken", "password"
 
 
 @login_not_required
@@ -32,20 +29,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     error = sys.exception()
     return error_page(request, error if isinstance(error, KNOWN) else Exception())
-
-
-def typed_in(request: HttpRequest) -> list[tuple[str, str]]:
-    """The fields of the form that was sent, with what was typed; none if the request cannot be read, or has a password.
-
-    So no page ever holds a password.
-    """
-    try:
-        typed = request.POST
-    except (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError):
-        return []
-    if any(PASSWORD in name for name in typed):  # or "new_password1", as in the administration
-        return []
-    return [(name, value) for name, values in typed.lists() if name != CSRF_FIELD for value in values]
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -15,7 +15,7 @@ from .. import dynamodb
 from ..dynamodb import expressions
 from ..dynamodb.expressions import MARKER_EXPIRY, Wire
 from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
-from ..registry import configured
+from ..registry import configured, strategies
 from ..rows import operator_errors
 from ..rows.answers import format_of
 from ..rows.layout import SIGNATURE, ItemLayout, Send, signed_void
@@ -91,7 +91,21 @@ def trouble_of(seen: ScopeSnapshot) -> str:
         seen.require_order()
     except SequenceWentBack as error:
         return str(error)
-    return "" if seen.last is None or seen.last < seen.numbers.maximum else str(seen.numbers.exhausted())
+    numbers = of_today(seen).numbers
+    return str(numbers.exhausted()) if numbers.is_used_up(seen.last) else ""
+
+
+def of_today(seen: ScopeSnapshot) -> Strategy:
+    """The strategy of the next number: by the line of today (SERIES), if that counts in this scope and period.
+
+    Else it is the one that the scope was read with.
+    """
+    if seen.strategy.config.line is None:
+        return seen.strategy
+    scope = parted(seen.scope)[0]
+    today = strategies.of(seen.strategy.alias, scope, even_ended=True)
+    period = today.naming.period.name(today.naming.period.date_of(None, today.wall()))
+    return today if Dated.of(scope, period) == seen.scope else seen.strategy
 
 
 def _changes(strategy: Strategy, scope: Scope) -> tuple[list[Change], bool]:

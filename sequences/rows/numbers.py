@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..commit.requests import Pending
@@ -48,18 +48,21 @@ class Numbers:
     others: tuple[int, ...] = ()
     warn_at: int | None = None
     of_line: bool = False
+    limit: int = field(init=False)
+    """The last value before the sequence ends, or before a value is wider than FORMAT has it (`widest`)."""
+    nearly_used_up: int = field(init=False)
+    """From this value on, NEARLY_PERCENT of the values up to the limit are used; or the one of `warn_at`."""
 
-    @property
-    def limit(self) -> int:
-        """The last value before the sequence ends, or before a value is wider than FORMAT has it (`widest`)."""
-        return self.maximum if self.widest is None else min(self.maximum, self.widest)
+    def __post_init__(self) -> None:
+        bound = self.maximum if self.widest is None else min(self.maximum, self.widest)
+        limit = self.up_to(bound, self.before_start)
+        nearly = self.before_start - (self.before_start - limit) * NEARLY_PERCENT // 100
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "nearly_used_up", nearly if self.warn_at is None else self.warn_at)
 
-    @property  # none that is kept: Python 3.11 makes it under a lock, for which a forked child may wait for ever
-    def nearly_used_up(self) -> int:
-        """From this value on, NEARLY_PERCENT of the values up to the limit are used; or the one of `warn_at`."""
-        if self.warn_at is not None:
-            return self.warn_at
-        return self.before_start - (self.before_start - self.limit) * NEARLY_PERCENT // 100
+    def is_used_up(self, value: int | None) -> bool:
+        """Whether no value is left after this last value."""
+        return value is not None and value + self.step > self.maximum
 
     def percent_used(self, value: int | None) -> int:
         """How much of the values up to the limit is used, after this last value."""

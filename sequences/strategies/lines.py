@@ -165,10 +165,7 @@ class ScopeLines:
         """Note which lines have no number left after this value; `lines.after` looks at those from `place` on."""
         counted = Dated.of(scope, self.at(scope, lines, place, day).config.period.name(day))
         used_up = place - 1
-        while last_value is not None and lines.follows(used_up + 1):
-            numbers = self.at(scope, lines, used_up + 1, day).numbers
-            if last_value + numbers.step <= numbers.maximum:
-                break
+        while lines.follows(used_up + 1) and self.at(scope, lines, used_up + 1, day).numbers.is_used_up(last_value):
             used_up += 1
         noted = lines.version, used_up
         self._used_up.put(counted, noted)

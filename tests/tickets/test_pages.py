@@ -3,10 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
+from unittest import mock
 
 import pytest
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -74,6 +77,56 @@ def test_what_was_typed_outlives_the_session(ann: User, abc: Project, client: Cl
     client.post("/ABC/new/?x=1", {name: hidden(response, name) for name in ("title", "labels")})
     (ticket,) = selectors.list_tickets(abc.key).results
     assert (ticket.title, ticket.labels) == ("Printer on fire", ("hot",))
+
+
+class TestASignInThatFails:
+    """What the sign-in page keeps outlives every way in which signing in may fail."""
+
+    KEPT: ClassVar = {"kept.title": "Printer on fire", "next": "/ABC/new/?x=1"}
+
+    @pytest.fixture
+    def stranger(self, ann: User, abc: Project) -> Client:
+        """A browser whose session has ended, and that wants its forms checked."""
+        ann.set_password("ann's password")
+        ann.save()
+        return Client(enforce_csrf_checks=True, headers={"Origin": "http://testserver"})
+
+    def send(self, browser: Client, page: Any, **typed: str) -> Any:
+        """Send what a page holds, and what is typed besides."""
+        names = re.findall('<input type="hidden" name="([^"]*)"', text_of(page))
+        return browser.post("/login/", {**{name: hidden(page, name) for name in names}, **typed})
+
+    def test_in_another_tab(self, stranger: Client, ann: User) -> None:
+        """Who has signed in meanwhile in another tab can send it as well."""
+        page = stranger.get("/login/")
+        stranger.force_login(ann)
+        typed = {"username": "ann", "password": "ann's password"}
+        refused = stranger.post("/login/", {**self.KEPT, **typed, "csrfmiddlewaretoken": "x" * 64})
+        assert (refused.status_code, "ann's password" in text_of(refused)) == (403, False)
+        page = self.send(stranger, refused)
+        assert (page.status_code, hidden(page, "title")) == (200, "Printer on fire")
+        assert 'action="/ABC/new/?x=1"' in text_of(page)
+
+    def test_too_often(self, stranger: Client, settings: Settings) -> None:
+        """After too many tries the page that says so keeps it, and leads back to the sign-in."""
+        page = stranger.get("/login/")
+        settings.HEAVY_AT_ONCE = 0
+        refused = self.send(stranger, page, **self.KEPT, username="ann", password="wrong")
+        assert (refused.status_code, hidden(refused, "next")) == (429, "/ABC/new/?x=1")
+        settings.HEAVY_AT_ONCE = 4
+        page = self.send(stranger, refused)
+        assert hidden(page, "kept.title") == "Printer on fire"
+        page = self.send(stranger, page, username="ann", password="ann's password")
+        assert (hidden(page, "title"), 'action="/ABC/new/?x=1"' in text_of(page)) == ("Printer on fire", True)
+
+    def test_without_the_accounts(self, stranger: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While the database with the accounts is away, the page that says so keeps it, too."""
+        page = stranger.get("/login/")
+        monkeypatch.setattr(AuthenticationForm, "clean", mock.Mock(side_effect=OperationalError("away")))
+        refused = self.send(stranger, page, **self.KEPT, username="ann", password="ann's password")
+        kept = {name: hidden(refused, name) for name in self.KEPT}
+        assert (refused.status_code, kept) == (503, self.KEPT)
+        assert "ann's password" not in text_of(refused)
 
 
 def test_what_was_typed_is_sent_to_this_site_alone(ann: User, abc: Project, client: Client) -> None:

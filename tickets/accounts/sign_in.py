@@ -25,6 +25,7 @@ from django.template.loader import render_to_string
 
 from tickets.accounts import heavy, throttles
 from tickets.accounts.throttles import Verdict
+from tickets.kept_forms import typed_in
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +123,8 @@ def limited(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponse
 def too_many(request: HttpRequest, seconds: int, why: str) -> HttpResponse:
     """The page with status 429."""
     detail = f"{why} Wait {seconds} second{'' if seconds == 1 else 's'}, then try again."
-    page = render_to_string("error.html", {"title": "Too many tries", "detail": detail, "again": True}, request)
+    content = {"title": "Too many tries", "detail": detail, "again": True, "typed": typed_in(request)}
+    page = render_to_string("error.html", content, request)
     return HttpResponse(page, status=429, headers={"Retry-After": str(seconds)})
 
 

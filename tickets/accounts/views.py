@@ -1,32 +1,41 @@
 """The sign-in page, the change of a password, and the pages of API tokens: the list, a new one, and revoking one."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from tickets.accounts import selectors, services
 from tickets.accounts.forms import PasswordForm, TokenForm
 from tickets.accounts.sign_in import begin, signed_in, too_many
-from tickets.error_pages import typed_in
+from tickets.kept_forms import kept_in, typed_in
 from tickets.pages import FORM, form_page
-
-KEPT = "kept."  # before the names of fields that the sign-in page keeps
 
 logger = logging.getLogger(__name__)
 
 
+@method_decorator(login_not_required, name="dispatch")
 class SignIn(LoginView):
     """The sign-in page. It keeps what was typed into another form, which can be sent after the sign-in."""
 
     redirect_authenticated_user = True
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Who has signed in meanwhile, as in another tab, can send at once what is kept."""
+        if request.user.is_authenticated and (kept := kept_in(request)):
+            return self._to_send(kept)
+        return super().dispatch(request, *args, **kwargs)
 
     def get_redirect_url(self, *given: Any, **named: Any) -> str:
         """Where the address wants to lead; not here again, which Django takes for a loop."""
@@ -40,8 +49,10 @@ class SignIn(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign the person in, then go to where they wanted, or show what they wanted to send there."""
         response = super().form_valid(form)
-        if not (kept := kept_in(self.request)):
-            return response
+        kept = kept_in(self.request)
+        return self._to_send(kept) if kept else response
+
+    def _to_send(self, kept: Sequence[tuple[str, str]]) -> HttpResponse:
         content = {"title": "You are signed in again", "typed": kept, "action": self.get_success_url()}
         return render(self.request, "error.html", content)
 
@@ -50,12 +61,6 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
     """The sign-in page in answer to a form that was sent without a session. It keeps what was typed."""
     content = {"form": AuthenticationForm(request), "next": request.get_full_path(), "kept": typed_in(request)}
     return render(request, "registration/login.html", content, status=403)
-
-
-def kept_in(request: HttpRequest) -> list[tuple[str, str]]:
-    """What the sign-in page has kept: the fields of the other form."""
-    lists = request.POST.lists()
-    return [(name.removeprefix(KEPT), value) for name, values in lists if name.startswith(KEPT) for value in values]
 
 
 class PasswordChange(PasswordChangeView):

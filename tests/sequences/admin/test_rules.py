@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from html import unescape
 from typing import Any
 
@@ -17,7 +17,8 @@ from django.utils import timezone
 from sequences import put_next, series
 from sequences.changes import history
 from sequences.commit.retries import Deadline
-from sequences.exceptions import SequenceUnavailable
+from sequences.exceptions import SequenceExhausted, SequenceUnavailable
+from sequences.ops.doctor import Verdict, diagnose
 from sequences.registry import strategies
 from sequences.series import Line
 from sequences.testing.embedded import Engine
@@ -263,6 +264,17 @@ class TestCommand:
         put_next("invoices", {}, scope=scope)
         found = json.loads(written("sequences", "doctor", "--scopes", "1000", "--format", "json"))
         assert any(scope in one["about"] and "comes to its end" in one["found"] for one in found)
+
+    def test_a_line_that_ends_before_the_next_one_begins(self, scope: str) -> None:
+        """The doctor goes by the line of today: no number is left until the next one begins."""
+        series.create("invoices", scope, Line(format=f"{scope}/{{period}}/{{value}}", maximum=1), **WHO)
+        series.add_line("invoices", scope, Line(valid_from=timezone.now().date() + timedelta(days=1), start=5), **WHO)
+        put_next("invoices", {}, scope=scope)
+        with pytest.raises(SequenceExhausted):
+            put_next("invoices", {}, scope=scope)
+        (found,) = (one for one in diagnose(most_scopes=1000).findings if repr(scope) in one.about)
+        assert (found.verdict, found.found[:6]) == (Verdict.UNSOUND, "100 % ")
+        assert "adds one" in found.remedy
 
     def test_operators_see_what_is_used(self, scope: str) -> None:
         """Lists, audits and forecasts go by the lines of each scope."""

@@ -156,6 +156,15 @@ class TestCommand:
         if verdict:
             assert row["found"].startswith(f"{count // 10} % of its values are used; all of them on 20")
 
+    def test_a_last_value_below_the_maximum(self, settings: Settings) -> None:
+        """Where no further STEP fits, every value is used."""
+        settings.SEQUENCES = {"orders": {**SEQUENCES["orders"], "STEP": 600}}
+        get_next_value("orders")
+        assert "sequence orders scope None" not in map(" ".join, told()[0])
+        get_next_value("orders")
+        row = told()[0]["sequence orders", "scope None"]
+        assert (row["verdict"], row["found"][:6]) == ("unsound", "100 % ")
+
     def test_audits(self) -> None:
         """A sequence that has numbers and was never audited is careful, until an audit is kept."""
         put_next("letters", {}, scope="A")
