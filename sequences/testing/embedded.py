@@ -32,7 +32,7 @@ HOME = Path(__file__).resolve().parent.parent.parent  # in its .local/engine npm
 # Below the ports of outgoing connections on Linux and macOS. Otherwise a client that keeps calling a stopped engine
 # could get the engine's own port, connect to itself, and keep the engine from starting again.
 PORTS = range(20_000, 32_000)
-START_SECONDS = 20.0
+START_SECONDS = 60.0  # moto's server imports for seconds, and longer where others compute
 STOP_SECONDS = 5.0
 PORT_SECONDS = 5.0
 LOCK_SECONDS = 1.0
@@ -91,7 +91,7 @@ class Engine:
         return self._child is not None and self._child.is_running
 
     def start(self) -> Self:
-        """Start the engine and return when it answers, at most 20 seconds later."""
+        """Start the engine and return when it answers, at most a minute later."""
         if self.is_running:
             return self
         if self.fallback and os.environ.get("DYNOXIDE") != MOTO:

@@ -34,7 +34,9 @@ def running(port: int, *arguments: str, **variables: str) -> Iterator[tuple[subp
     ) as process:
         assert process.stdout
         try:
-            yield process, [process.stdout.readline().strip() for _ in range(3)]
+            lines = [process.stdout.readline().strip() for _ in range(3)]
+            assert all(lines), said(process)
+            yield process, lines
         finally:
             process.kill()
 
