@@ -5,6 +5,7 @@ shows the next texts.
 """
 
 import logging
+import shlex
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
@@ -102,7 +103,8 @@ def books_page(request: HttpRequest, alias: str, kind: str) -> dict[str, Any] | 
     if not (form.is_bound and form.is_valid()):
         return content
     given = {**form.cleaned_data, "by": request.user.get_username()}
-    make = partial(getattr(changes, kind), alias, **{name: told for name, told in given.items() if told is not None})
+    named = {name: value for name, value in given.items() if value is not None or name == "scope"}  # without a scope
+    make = partial(getattr(changes, kind), alias, **named)
     confirmed = "confirmed" in request.POST
     try:
         with dynamodb.at_most(MOST_REQUESTS, seconds=MOST_SECONDS):
@@ -110,7 +112,8 @@ def books_page(request: HttpRequest, alias: str, kind: str) -> dict[str, Any] | 
     except (SequenceError, ValueError) as error:
         said, status = str(error), status_after(error)
         if isinstance(error, BudgetSpent):
-            command = f"`manage.py sequences {kind} {alias}`"
+            period = shlex.join(["--period", given["period"]])
+            command = f"`manage.py sequences {kind} {alias} {period} --reason ...`"
             said = f"More to do than a page has time for: {command} does it. What is done stays."
         form.add_error(None, said)
         if status == 503:

@@ -79,6 +79,16 @@ def test_one_scope_is_opened(client: Client) -> None:
     assert [is_closed(scope) for scope in "ABC"] == [True, False, True]
 
 
+def test_the_sequence_without_scope_is_opened(client: Client, settings: Settings) -> None:
+    """It is named by "#", as everywhere; the scopes stay closed."""
+    settings.SEQUENCES = {**SEQUENCES, "invoices": {**SEQUENCES["invoices"], "FORMAT": None}}
+    put("A"), put_next("invoices", {}, date=date(2025, 5, 5))
+    close("invoices", "2025", by="ana", reason="a test")
+    client.post(REOPEN, {**ASKED, "scope": "#", "confirmed": "Yes"})
+    assert put_next("invoices", {}, date=date(2025, 5, 5)).value == 2
+    assert is_closed("A")
+
+
 def test_a_moment_in_the_future(client: Client) -> None:
     """Until then numbers are given; a moment that is past is refused, and the page says so."""
     put("A")
@@ -136,7 +146,8 @@ def test_more_than_a_page_has_time_for(client: Client, monkeypatch: pytest.Monke
         put(scope)
     monkeypatch.setattr(dialogs, "MOST_REQUESTS", 12)
     page = client.post(CLOSE, {**ASKED, "confirmed": "Yes"})
-    assert (page.status_code, "More to do than a page has time for" in page.content.decode()) == (503, True)
+    said = "More to do than a page has time for: `manage.py sequences close invoices --period 2025 --reason ...`"
+    assert (page.status_code, said in page.content.decode()) == (503, True)
     assert is_closed("new")
     monkeypatch.undo()
     client.post(CLOSE, {**ASKED, "confirmed": "Yes"})
