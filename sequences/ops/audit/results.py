@@ -32,7 +32,7 @@ LEASE_SECONDS = 60  # a page of items takes up to 10 s
 MOST_WORDS, LONGEST_WORDS = 5, 200
 
 EVERY = "##"
-"""Stands for every scope of a sequence in one result. No scope has this text."""
+"""Stands for every scope of a sequence in one result, with a period after it for those of that. No scope begins so."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,7 +213,8 @@ class KeptAudits:
 
         Raises AuditRefused while another audit has the place.
         """
-        text = EVERY if result.every_scope else scope_text(Dated.of(result.scope, result.period))
+        every = f"{EVERY}{result.period}"
+        text = every if result.every_scope else scope_text(Dated.of(result.scope, result.period))
         self.finish(self.begin(text, result.by), result)
 
 
@@ -252,7 +253,8 @@ def _result(row: Mapping[str, Any]) -> AuditResult | None:
 
 
 def _taken(row: Mapping[str, Any]) -> AuditRefused:
-    whose = "every scope" if row.get("of") == EVERY else f"the scope {row.get('of')!r}"
+    of = row.get("of")
+    whose = "every scope" if str(of).startswith(EVERY) else f"the scope {of!r}"
     return AuditRefused(
         f"An audit of {whose} by {row.get('by', 'somebody')} is running here since {row.get('began_at', 'a moment')}: "
         "wait for its end."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 from unittest import mock
 
@@ -16,7 +17,7 @@ from sequences import put_next_many
 from sequences.exceptions import AuditRefused, OperationNotSupported, SequenceError, StorageRefused
 from sequences.ops.audit import background, check, column_check
 from sequences.ops.audit.background import start_audit, stop_audits
-from sequences.ops.audit.results import LEASE_SECONDS, KeptAudits, latest_audits
+from sequences.ops.audit.results import LEASE_SECONDS, AuditResult, KeptAudits, latest_audits
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.types import scope_text
@@ -297,6 +298,15 @@ class TestCommand:
         assert (result.scope, result.by, result.unexplained) == (None, "eve", 0)
         assert result.scopes >= 2
         assert result.stored >= 3
+
+    def test_every_scope_of_a_period(self, strategy: Strategy) -> None:
+        """It has a place of its own: what an audit of all periods has found stays."""
+        counts = {"stored": 1, "missing": 1, "gaps": 1, "voids": 0, "seconds": 1.0, "at": datetime.now(UTC)}
+        named: dict[str, Any] = {"sequence": ALIAS, "scope": None, "by": "eve", "every_scope": True, **counts}
+        for period, unexplained in (("", 1), ("2026", 0)):
+            KeptAudits(strategy).keep(AuditResult(period=period, unexplained=unexplained, **named))
+        kept = [(one.period, one.unexplained) for one in latest_audits(strategy) if one.every_scope]
+        assert sorted(kept) == [("", 1), ("2026", 0)]
 
     def test_without_keep(self, scope: str, strategy: Strategy) -> None:
         """Without `--keep` the audit only reads."""

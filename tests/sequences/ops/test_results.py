@@ -119,6 +119,7 @@ def test_what_is_kept(result: AuditResult) -> None:
     [
         ({"of": "A", "by": "ada", "began_at": "noon"}, "the scope 'A' by ada is running here since noon: wait"),
         ({"of": EVERY, "by": "ada", "began_at": "noon"}, "An audit of every scope by ada is"),
+        ({"of": f"{EVERY}2026", "by": "ada", "began_at": "noon"}, "An audit of every scope by ada is"),
         ({}, "the scope None by somebody is running here since a moment: wait"),
     ],
 )
