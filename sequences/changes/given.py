@@ -130,8 +130,7 @@ def _planned(
     seen.require_thawed()
     if seen.by_rows and seen.counter:
         raise being_switched(strategy.alias)
-    known = seen.last if seen.by_rows else seen.state.last_value  # an imported row moves no counter
-    last = seen.numbers.before_start if known is None else known
+    last = seen.numbers.before_start if seen.counted is None else seen.counted
     highest = max(given)
     first.clear()
     if highest <= last:
@@ -147,7 +146,7 @@ def _planned(
     elif following not in given:
         end = highest - seen.numbers.step
         actions.append(void_row(seen, following, note, **({"until": end} if end > following else {})))
-    return Plan(before=known, after=highest, actions=tuple(actions))
+    return Plan(before=seen.counted, after=highest, actions=tuple(actions))
 
 
 def _is_stored(seen: ScopeSnapshot, one: _Given) -> bool:

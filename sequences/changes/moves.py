@@ -1,6 +1,7 @@
 """The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
@@ -53,7 +54,7 @@ def advance(
             raise InvalidChange(
                 f"to is {to}; a sequence only moves up, past all that was handed out: give {least} or more."
             )
-        return moved_to(seen, to, note)
+        return replace(moved_to(seen, to, note), before=seen.counted)
 
     request = ChangeRequest("advance", by, reason, dry_run)
     return apply_change(sequence, counted_in(sequence, scope, period), request, plan)
@@ -143,7 +144,8 @@ def _numbers_of_rows(
 def _seeded(number: int | None, drops: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_order()
     stored = seen.numbers.before_start if seen.top is None else seen.top
-    return moved_to(seen, stored if number is None else number, note, drops=drops)
+    plan = moved_to(seen, stored if number is None else number, note, drops=drops)
+    return replace(plan, before=seen.counted)
 
 
 def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name

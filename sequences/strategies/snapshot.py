@@ -50,6 +50,11 @@ class ScopeSnapshot:
         return highest(self.state.last_value, self.top if self.counts(self.top) else None)
 
     @property
+    def counted(self) -> int | None:
+        """The last value that writers count on from: an imported row moves no counter."""
+        return self.last if self.by_rows else self.state.last_value
+
+    @property
     def handed_out(self) -> int:
         """The highest value that is known to have been handed out or stored; the value before START if there is none.
 

@@ -552,6 +552,21 @@ class TestSeed:
         assert (change.before, change.after) == (None, None)
         assert lines(name, scope) == []
 
+    @pytest.mark.parametrize("name", ["transactional", "atomic"])
+    def test_imported_rows(self, name: str, scope: str) -> None:
+        """A check finds what the counter does not know; the line says from where it moved, so that audits know why."""
+        put_some(name, scope, 3)
+        import_row(name, scope, 7)
+        with pytest.raises(CommandError, match=r"not past their numbers: 1\."):
+            written("seed", name, "--items", "--scope", scope, "--reason", "a look", "--check")
+        (change,) = changes.seed(name, "items", scope=scope, **WHO)
+        assert (change.before, change.after) == (3, 7)
+        import_row(name, scope, 11)
+        change = changes.advance(name, to=12, scope=scope, **WHO)
+        assert (change.before, change.after) == (7, 12)
+        assert audit(strategies[name], scope).unexplained == 0
+        assert put_next(name, {}, scope=scope).value == 13
+
     @counters
     def test_stored_items(self, name: str, scope: str) -> None:
         """The counter goes past the items of the sequence's own table."""
