@@ -130,7 +130,8 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
         name: used * (traffic.hot if name != "counters" else traffic.per_second) for name, used in case.writes(taken)
     }
     partition = max(loads, key=lambda name: loads[name])
-    load = max(traffic.hot / ceiling, loads["counters"] / WRITES_A_SECOND)  # the counters of all scopes are in one
+    of_scope, of_counters = traffic.hot / ceiling, loads["counters"] / WRITES_A_SECOND  # those of all scopes are in one
+    load = max(of_scope, of_counters)
     verdict = Verdict.OVER if load > 1 else Verdict.NEAR if load > NEAR else Verdict.FITS
     wait = case.served(taken)
     if case.pattern is not WritePattern.BLOCK:
@@ -145,7 +146,7 @@ def estimate(strategy: type[Strategy], traffic: Traffic, *, block_size: int | No
         partition=partition,
         partition_units=loads[partition],
         verdict=verdict,
-        remedy="" if verdict == Verdict.FITS else _remedy(case, limit),
+        remedy="" if verdict == Verdict.FITS else _remedy(case, limit if of_scope >= of_counters else "counters"),
         month_units=case.month(taken),
     )
 

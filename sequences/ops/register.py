@@ -7,7 +7,7 @@ from ..commit.retries import read
 from ..dynamodb import expressions
 from ..exceptions import OperationNotSupported
 from ..registry import strategies
-from ..services.arguments import check_scope
+from ..services.arguments import placed
 from ..strategies.base import Strategy
 from ..types import Dated, Scope, named_scope, scope_of_text
 
@@ -29,19 +29,14 @@ def register(
             f"{sequence!r} keeps no list of its scopes: its table of counters is one, or the option 'scopes' says "
             "otherwise."
         )
-    return _listed(strategy, _found(strategy) if scopes is None else _named(strategy, scopes, period))
+    named = (placed(sequence, scope, period=period, even_ended=True)[1] for scope in scopes or ())
+    return _listed(strategy, _found(strategy) if scopes is None else named)
 
 
 def _listed(strategy: Strategy, scopes: Iterable[Scope]) -> Iterator[Scope]:
     for scope in scopes:
         strategy.scope_list.put(scope, strategy.deadline().read)
         yield scope
-
-
-def _named(strategy: Strategy, scopes: Iterable[str | None], period: str | None) -> Iterator[Scope]:
-    for scope in scopes:
-        check_scope(scope)
-        yield strategy.naming.dated(scope, None, period)[0]
 
 
 def _found(strategy: Strategy) -> Iterator[Scope]:

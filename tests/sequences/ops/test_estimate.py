@@ -362,3 +362,4 @@ class TestLimits:
         lone = estimate(AtomicCounter, Traffic(per_second=900, scopes=1000, writers=64))
         assert (lone.partition, lone.verdict) == ("counters", Verdict.NEAR)
         assert lone.ceiling > 100 * lone.units.counter.write * 900 / 1000
+        assert "BlockAllocator" in lone.remedy
