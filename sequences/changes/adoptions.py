@@ -90,8 +90,8 @@ def adopt(
 def _not_recovered(alias: str) -> OperationNotSupported:
     return OperationNotSupported(
         f"A table of {alias!r} was restored or copied, and its settings are the same. Run `manage.py sequences recover "
-        f"{alias} --all-scopes --margin N`; where its numbers meet nobody, as in a copy for tests, add --copied "
-        "to this (copied=True)."
+        f"{alias} --all-scopes --margin N --reason ...`; where its numbers meet nobody, as in a copy for tests, add "
+        "--copied to this (copied=True)."
     )
 
 

@@ -125,10 +125,9 @@ class NewLines:
 
     def _texts_by(self, place: int, count: int) -> list[str]:
         """The texts of the next numbers by one line, fewer where it ends."""
-        strategy, line = self.strategy(place), self.lines.lines[place].config(self.settings)
-        counted = Dated.of(self.scope, line.period.name(self.today))
-        last = self._counters.get(counted, {}).get("last_value", strategy.numbers.before_start)
-        return following(strategy, counted, max(last, line.start - line.step), count, self.today)
+        strategy = self.strategy(place)
+        counted = Dated.of(self.scope, strategy.naming.period.name(self.today))
+        return following(strategy, counted, self._counters.get(counted, {}).get("last_value"), count, self.today)
 
     def actions(self, note: ChangeNote) -> tuple[Action, ...]:
         """What is written: the lines, and their version in the counters that may be written next."""

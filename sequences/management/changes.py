@@ -23,6 +23,7 @@ from sequences.management.arguments import Options, add_period, add_prefix, add_
 from sequences.management.rows import FORMATS, Row, plain, write_rows
 from sequences.ops.audit.report import scope_in_words
 from sequences.registry import strategies
+from sequences.services.texts import values_after
 from sequences.types import Change, named_scope, scope_text
 
 COLUMNS = ("at", "kind", "sequence", "scope", "period", "before", "after", "by", "reason")
@@ -134,9 +135,8 @@ def told(change: Change) -> str:
 
 def _following(change: Change) -> str:
     """Which number comes next after a change."""
-    numbers = strategies.of(change.sequence, change.scope, period=change.period, even_ended=True).numbers
-    following = numbers.after(numbers.before_start if change.after is None else change.after, 1)[0]
-    return f"the next number is {following}"
+    strategy = strategies.of(change.sequence, change.scope, period=change.period, even_ended=True)
+    return f"the next number is {values_after(strategy, change.after, 1)[0]}"
 
 
 def _line(change: Change) -> Row:

@@ -20,6 +20,7 @@ from ..rows import operator_errors
 from ..rows.answers import format_of
 from ..rows.layout import SIGNATURE, ItemLayout, Send, signed_void
 from ..rows.reading import MOST_IN_A_BATCH, Row, read_rows, stored_row
+from ..services.arguments import is_followed
 from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
@@ -66,7 +67,7 @@ def look_at(strategy: Strategy, scope: Scope) -> dict[str, Any]:
         "counter": counter_of(seen),
         "last_value": seen.last,
         "last_text": "" if seen.last is None else strategy.naming.text_or_number(seen.last, scope),
-        "upcoming": following(strategy, scope, seen.last, NEXT_NUMBERS),
+        "upcoming": following(of_today(seen), scope, seen.last, NEXT_NUMBERS),
         "frozen": operator_errors.signature(seen.frozen) if seen.frozen else "",
         "held": strategy.held(scope) if isinstance(strategy, CounterStrategy) else None,
         "lines": [] if unlisted else list(_lines(seen, changes, complete=complete))[::-1],
@@ -86,13 +87,12 @@ def counter_of(seen: ScopeSnapshot) -> Counter:
 
 
 def trouble_of(seen: ScopeSnapshot) -> str:
-    """Why the next number of a scope is refused: it went back, or is used up. Empty if it is not."""
+    """Why the next number of a scope is refused, if it went back. Empty if it did not."""
     try:
         seen.require_order()
     except SequenceWentBack as error:
         return str(error)
-    numbers = of_today(seen).numbers
-    return str(numbers.exhausted()) if numbers.is_used_up(seen.last) else ""
+    return ""
 
 
 def of_today(seen: ScopeSnapshot) -> Strategy:
@@ -103,9 +103,13 @@ def of_today(seen: ScopeSnapshot) -> Strategy:
     if seen.strategy.config.line is None:
         return seen.strategy
     scope = parted(seen.scope)[0]
-    today = strategies.of(seen.strategy.alias, scope, even_ended=True)
-    period = today.naming.period.name(today.naming.period.date_of(None, today.wall()))
-    return today if Dated.of(scope, period) == seen.scope else seen.strategy
+    while True:
+        today = strategies.of(seen.strategy.alias, scope, even_ended=True)
+        period = today.naming.period.name(today.naming.period.date_of(None, today.wall()))
+        if Dated.of(scope, period) != seen.scope:
+            return seen.strategy
+        if not is_followed(today, seen.scope, seen.last):
+            return today
 
 
 def _changes(strategy: Strategy, scope: Scope) -> tuple[list[Change], bool]:

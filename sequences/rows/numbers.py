@@ -54,15 +54,16 @@ class Numbers:
     """From this value on, NEARLY_PERCENT of the values up to the limit are used; or the one of `warn_at`."""
 
     def __post_init__(self) -> None:
-        bound = self.maximum if self.widest is None else min(self.maximum, self.widest)
-        limit = self.up_to(bound, self.before_start)
+        limit = self.maximum if self.widest is None else min(self.maximum, self.widest)
         nearly = self.before_start - (self.before_start - limit) * NEARLY_PERCENT // 100
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "nearly_used_up", nearly if self.warn_at is None else self.warn_at)
 
     def is_used_up(self, value: int | None) -> bool:
-        """Whether no value is left after this last value."""
-        return value is not None and value + self.step > self.maximum
+        """Whether no value is left after this last value, which may be one of another Region."""
+        if value is None:
+            return False
+        return (self.up_to(value, self.before_start) if self.others else value) + self.step > self.maximum
 
     def percent_used(self, value: int | None) -> int:
         """How much of the values up to the limit is used, after this last value."""

@@ -267,13 +267,13 @@ def _refuse(alias: str, found: Sequence[Difference]) -> None:
     if told := list(dict.fromkeys(str(one) for one in unsound if one.key != RESTORED)):
         raise RulesChanged(
             f"The rows of {alias!r} are written by other settings: {'; '.join(told)}. Nothing was written. Put the "
-            f"settings back, or run `manage.py sequences adopt {alias}`, which takes the sequence to the present "
-            "ones. Between TransactionalCounter and another strategy `manage.py sequences switch` does it while "
-            "writers are running."
+            f"settings back, or run `manage.py sequences adopt {alias} --reason ...`, which takes the sequence to the "
+            "present ones. Between TransactionalCounter and another strategy `manage.py sequences switch` does it "
+            "while writers are running."
         )
     if unsound:
         raise TableRestored(
             f"A table of {alias!r} was restored or copied: {unsound[0]}. Nothing was written. Run `manage.py "
-            f"sequences recover {alias} --all-scopes --margin N`, with at least as many numbers as a scope gave "
-            "since the moment of the restore."
+            f"sequences recover {alias} --all-scopes --margin N --reason ...`, with at least as many numbers as a "
+            "scope gave since the moment of the restore."
         )

@@ -62,6 +62,12 @@ def check_token(token: str | None, sequence: str = "") -> None:
         raise InvalidToken(f"{wanted}, and this one has others: give a digest of it.")
 
 
+def is_followed(strategy: Strategy, counted: Scope, last_value: int | None) -> bool:
+    """Whether no value is left after the last one, and another line (SERIES) gives the next: place it again."""
+    numbers = strategy.numbers
+    return numbers.is_used_up(last_value) and strategies.go_on(strategy, counted, numbers.exhausted())
+
+
 def placed(
     sequence: str,
     scope: str | None,

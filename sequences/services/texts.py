@@ -12,7 +12,7 @@ from ..exceptions import InvalidScope, InvalidText
 from ..formats import Parsed
 from ..registry import strategies
 from ..types import Scope
-from .arguments import check_count, check_scope, placed
+from .arguments import check_count, check_scope, is_followed, placed
 
 if TYPE_CHECKING:
     from ..strategies.base import Strategy
@@ -73,15 +73,18 @@ def _by_settings(text: str, sequence: str, scope: str | None) -> list[Parsed]:
 
 
 def preview(count: int, sequence: str, *, scope: str | None = None, date: datetime.date | None = None) -> list[str]:
-    """The texts of the next `count` values, fewer at the end of the sequence, without taking one.
+    """The texts of the next `count` values, fewer at the end of the sequence, or of a line, without taking one.
 
     Others may take these values before you do. `BlockAllocator` shows the first values of the next block.
     Cost: one consistent read. Raises what `get_last_value` raises, and ValueError for a count below 1 or above a
     million and for a wrong date.
     """
     check_count(count)
-    strategy, counted, day = placed(sequence, scope, date)
-    return following(strategy, counted, strategy.last_value(counted), count, day)
+    while True:
+        strategy, counted, day = placed(sequence, scope, date)
+        last_value = strategy.last_value(counted)
+        if not is_followed(strategy, counted, last_value):
+            return following(strategy, counted, last_value, count, day)
 
 
 def following(
@@ -91,6 +94,13 @@ def following(
 
     Without a `day` they are numbers alone if FORMAT needs one.
     """
+    values = values_after(strategy, last_value, count)
+    return [strategy.naming.text_or_number(value, scope, day) for value in values if value <= strategy.numbers.maximum]
+
+
+def values_after(strategy: Strategy, last_value: int | None, count: int) -> range:
+    """The values after a last value, as if there were no maximum: by a later line (SERIES) they are in its range."""
     numbers = strategy.numbers
-    values = numbers.after(numbers.before_start if last_value is None else last_value, count)
-    return [strategy.naming.text_or_number(value, scope, day) for value in values if value <= numbers.maximum]
+    known = [value for value in (last_value, strategy.before_range) if value is not None]
+    last = max([numbers.before_start, *known])
+    return numbers.after(numbers.up_to(last, numbers.before_start) if numbers.others else last, count)

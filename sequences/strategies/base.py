@@ -112,6 +112,8 @@ class Strategy(Assigner):
     }
     counter: StoredCounter | None = None
     """The counters of the scopes, for a strategy that has them."""
+    before_range: int | None = None
+    """By a later line (SERIES) the value before its range: the first number of that moves the counter there."""
 
     def __init__(
         self,

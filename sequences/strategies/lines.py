@@ -23,6 +23,7 @@ from ..formats.reading import LONGEST
 from ..rows.line_rows import KnownLines, LineRows
 from ..rows.lines import Line, Lines, LinesChanged, check_period
 from ..rows.lru import LRU, SCOPES_CHECKED, SCOPES_REMEMBERED
+from ..rows.numbers import highest
 from ..types import Counter, Dated, Scope, SequenceConfig, parted
 from .base import Strategy
 from .first_look import FirstLook
@@ -89,7 +90,7 @@ class ScopeLines:
             return counter
         last_value = counter.last_value if isinstance(counter.last_value, int) else None  # somebody may store a text
         if lines.follows(place):
-            self._note_used_up(counter.scope, lines, place, day, last_value)
+            self._note(counter.counted_in, lines, place, day, last_value)
         numbers = self.at(counter.scope, lines, self._reached(counter.scope, lines, place, day), day).numbers
         return replace(counter, percent_used=numbers.percent_used(last_value))
 
@@ -156,17 +157,17 @@ class ScopeLines:
         counted = Dated.of(scope, made.config.period.name(day))
         noted = self._used_up.get(counted)
         if noted is None or noted[0] != lines.version:
-            noted = self._note_used_up(scope, lines, place, day, made.last_value(counted))
+            assert made.counter is not None
+            state = made.counter.rows.state(counted, made.deadline().read)  # who writes judges it
+            noted = self._note(counted, lines, place, day, highest(state.last_value, state.highest))
         return lines.after(place, noted[1])
 
-    def _note_used_up(
-        self, scope: str | None, lines: Lines, place: int, day: date, last_value: int | None
-    ) -> tuple[int, int]:
-        """Note which lines have no number left after this value; `lines.after` looks at those from `place` on."""
-        counted = Dated.of(scope, self.at(scope, lines, place, day).config.period.name(day))
-        used_up = place - 1
-        while lines.follows(used_up + 1) and self.at(scope, lines, used_up + 1, day).numbers.is_used_up(last_value):
-            used_up += 1
+    def _note(self, counted: Scope, lines: Lines, place: int, day: date, last_value: int | None) -> tuple[int, int]:
+        """Note which lines have no number left after this value, of those from `place` on. What is noted stays."""
+        scope, known = parted(counted)[0], self._used_up.get(counted)
+        used_up = known[1] if known and known[0] == lines.version else -1
+        while lines.follows(place) and self.at(scope, lines, place, day).numbers.is_used_up(last_value):
+            used_up, place = max(used_up, place), place + 1
         noted = lines.version, used_up
         self._used_up.put(counted, noted)
         return noted
@@ -188,7 +189,8 @@ class ScopeLines:
         made: Strategy = import_string(config.strategy)(config, timing=parent.timing, wall=parent.wall, parent=parent)
         made.naming.earlier = [*_earlier(lines.lines[first : place + 1], parent.config, made.naming.format)]
         if begin > start:
-            made.scope_list = FirstLook(made, parent.scope_list.keep, begin - config.step)
+            made.before_range = begin - config.step
+            made.scope_list = FirstLook(made, parent.scope_list.keep, made.before_range)
         self._all.add(made)
         return made
 

@@ -60,6 +60,8 @@ from sequences.exceptions import (
 )
 from sequences.management.changes import _following
 from sequences.ops.audit import audit
+from sequences.ops.doctor import diagnose
+from sequences.ops.scope_report import look_at
 from sequences.registry import configured as entries
 from sequences.registry import parse_config, strategies
 from sequences.rest.views import NextValuesView
@@ -68,7 +70,7 @@ from sequences.series import Line
 from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation
-from tests.sequences.support import Processes, Wire, tables_of, written
+from tests.sequences.support import Processes, Wire, set_counter, tables_of, written
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 AT = "sequences.strategies."
@@ -794,10 +796,44 @@ class TestLinesInRow:
         with pytest.raises(SequenceExhausted):
             put("transactional", scope)
         series.add_line("transactional", scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
-        assert preview(1, "transactional", scope=scope) == [f"{scope}/2"]
+        assert preview(1, "transactional", scope=scope) == [f"{scope}/10"]
         with elsewhere():
             series.change_line("transactional", scope, dataclasses.replace(line, maximum=3), **WHO)
         assert [put("transactional", scope) for _ in range(3)] == [f"{scope}-2", f"{scope}-3", f"{scope}/10"]
+
+    def test_the_next_numbers_of_a_later_range(self, scope: str) -> None:
+        """Where the first range is used up, they begin where the next one does, on the page of the scope, too."""
+        in_row("transactional", scope, *two_lines(scope, maximum=1))
+        put("transactional", scope)
+        texts = [f"{scope}/10", f"{scope}/11", f"{scope}/12"]
+        assert preview(3, "transactional", scope=scope) == texts
+        assert look_at(strategies.of("transactional", scope), scope)["upcoming"] == texts
+        check = ["seed", "transactional", "--scope", scope, "--number", "1", "--check", "--reason", "a test"]
+        assert "the next number is 10" in written("sequences", *check)
+        assert put("transactional", scope) == texts[0]
+
+    def test_a_list_takes_no_number(self, scope: str) -> None:
+        """A list of scopes, which shows a year by its last line, leaves the numbers of today's line."""
+        first, second = Line(format=f"{scope}/{{period}}/{{value}}", maximum=100), Line(start=101, maximum=200)
+        year_end = Line(start=501, maximum=600, valid_from=max(TODAY, date(TODAY.year, 12, 31)))
+        in_row("invoices", scope, first, second, year_end, Line(start=601))
+        before = put_next("invoices", {}, scope=scope).value
+        strategies["invoices"].scopes.page(None, 100, prefix=scope, period=f"{TODAY.year}")
+        assert put_next("invoices", {}, scope=scope).value == before + 1
+
+    def test_a_counter_that_was_set_back(self, scope: str) -> None:
+        """It is read, and recovered, also by a process that has not counted in the scope."""
+        in_row("transactional", scope, *two_lines(scope, maximum=9))
+        for _ in range(3):
+            put("transactional", scope)
+        set_counter("transactional", scope, last_value=1)
+        with elsewhere():
+            (change,) = recover("transactional", scope=scope, past=3, margin=0, dry_run=True, **WHO)
+            assert change.after == 3
+            (found,) = (one for one in diagnose(most_scopes=1000).findings if repr(scope) in one.about)
+            assert found.found == "it stands at 1, but 3 was handed out"
+            recover("transactional", scope=scope, past=3, margin=0, **WHO)
+            assert put("transactional", scope) == f"{scope}-4"
 
     @pytest.mark.parametrize(("used", "texts"), [(9, ["-10", "-11", "-12"]), (8, ["/9", "-10", "-11"])])
     def test_a_preview_past_a_line_that_is_used_up(self, scope: str, used: int, texts: list[str]) -> None:

@@ -213,7 +213,8 @@ def of_settings(sequence: str, changed: Sequence[Difference] | Unknown) -> Findi
         reason = "A change that does not go together with stored rows is noticed."
         return Finding(subject, "settings", Verdict.GOOD, "those by which its rows are written", reason)
     reason = "Rows are written by other settings. Where numbers could come twice or be missing, writers are refused."
-    remedy = f"Put the settings back, or run `manage.py sequences adopt {sequence}`."
+    remedy = f"Put the settings back, or run `manage.py sequences adopt {sequence} --reason ...`."
     if {one.key for one in changed} == {RESTORED}:
-        remedy = f"Run `manage.py sequences recover {sequence} --all-scopes --margin N`, as after every restore."
+        command = f"`manage.py sequences recover {sequence} --all-scopes --margin N --reason ...`"
+        remedy = f"Run {command}, as after every restore."
     return Finding(subject, "settings", changed[0].verdict, "; ".join(map(str, changed)), reason, remedy)

@@ -136,17 +136,17 @@ def _summary(strategy: Strategy, count: int, *, more: bool = False, unlisted: st
 
 def of_scope(seen: ScopeSnapshot, ends_on: Callable[[], date | None]) -> Iterator[Finding]:
     """What a scope needs. Only of one that is nearly used up it asks on which day it ends."""
-    alias, strategy = seen.strategy.alias, of_today(seen)
+    alias = seen.strategy.alias
     text, period = parted(seen.scope)
     named = " ".join(filter(None, ["scope", repr(text), period and f"of {period}"]))
     finding, hand = partial(Finding, f"sequence {alias}", named), partial(Hand, sequence=alias, scope=seen.scope)
-    if trouble_of(seen) and not strategy.numbers.is_used_up(seen.last):
+    if trouble_of(seen):
         stands_at = seen.state.last_value if seen.counter else seen.last
         found = f"it stands at {'nothing' if stands_at is None else stands_at}, but {seen.handed_out} was handed out"
         reason = "It was set back, or restored: every write is refused, so that no number comes twice."
         remedy = f"Run {operator_errors.command('recover', alias, seen.scope, '--past', str(seen.handed_out))}."
         yield finding(Verdict.UNSOUND, found, reason, remedy, hand=hand("recover"))
-    yield from _of_its_end(strategy, seen.last, ends_on, partial(finding, hand=hand("scope")))
+    yield from _of_its_end(of_today(seen), seen.last, ends_on, partial(finding, hand=hand("scope")))
     if seen.frozen and CLOSED not in seen.frozen:  # closed books stay so
         found = f"frozen {operator_errors.signature(seen.frozen)}"
         reason = _frozen_for(seen.frozen, seen.strategy.wall())
@@ -160,13 +160,16 @@ def _of_its_end(
     """What a scope needs because its values, or its line, come to their end."""
     numbers, warned = strategy.numbers, strategy.config.warn_on
     lines = f"`manage.py sequences series {strategy.alias}` lists its lines, and adds one."
-    if last is not None and last >= numbers.nearly_used_up:
-        ends = f"; all of them on {day} at the pace of the last 30 days" if (day := ends_on()) else ""
-        found = f"{numbers.percent_used(last)} % of its values are used{ends}"
+    used_up = numbers.is_used_up(last)
+    if used_up or (last is not None and last >= numbers.nearly_used_up):
+        day = None if used_up else ends_on()
+        ends = f"; all of them on {day} at the pace of the last 30 days" if day else ""
+        found = f"{100 if used_up else numbers.percent_used(last)} % of its values are used{ends}"
         reason = "After the last value every write is refused."
         remedy = "Raise MAXIMUM, and the digits of FORMAT or `sort_key` where they are the limit."
-        verdict = Verdict.UNSOUND if numbers.is_used_up(last) else Verdict.CAREFUL
-        yield finding(verdict, found, reason, lines if numbers.of_line else remedy)
+        yield finding(
+            Verdict.UNSOUND if used_up else Verdict.CAREFUL, found, reason, lines if numbers.of_line else remedy
+        )
     if warned and warned <= datetime.fromtimestamp(strategy.wall(), UTC).date():
         found = f"the line of its rules comes to its end: a warning was set for {warned}"
         reason = "After its last number, or its last day, every write is refused unless another line follows."

@@ -158,7 +158,7 @@ class TestRefused:
         before = [put() for _ in range(3)]
         become(present["STRATEGY"], present["OPTIONS"], **_keys(present))
         for _ in range(2):
-            with pytest.raises(RulesChanged, match=r"`manage.py sequences adopt orders`"):
+            with pytest.raises(RulesChanged, match=r"`manage.py sequences adopt orders --reason \.\.\.`"):
                 put()
         with pytest.raises(SequenceUnsound, match="'orders'"):
             require_sound()

@@ -12,8 +12,8 @@ GOOD, CAREFUL, UNSOUND, UNKNOWN = Verdict.GOOD, Verdict.CAREFUL, Verdict.UNSOUND
 OTHER_FORMAT = Difference("FORMAT", "{value}", "{value}-{scope}", CAREFUL)
 OTHER_START = Difference("START", 1, 1001, UNSOUND)
 OTHER_LIFE = Difference(RESTORED, "", "items", UNSOUND)
-ADOPT = "Put the settings back, or run `manage.py sequences adopt tickets`."
-RECOVER = "Run `manage.py sequences recover tickets --all-scopes --margin N`, as after every restore."
+ADOPT = "Put the settings back, or run `manage.py sequences adopt tickets --reason ...`."
+RECOVER = "Run `manage.py sequences recover tickets --all-scopes --margin N --reason ...`, as after every restore."
 
 
 def is_told(finding: Finding, about: str, verdict: Verdict, found: str) -> None:

@@ -87,17 +87,17 @@ def test_no_whole_number(value: Any) -> None:
         whole_number("START", value, 0)
 
 
-@pytest.mark.parametrize(("widest", "limit"), [(None, 1041), (1039, 1031), (1041, 1041), (9999, 1041)])
+@pytest.mark.parametrize(("widest", "limit"), [(None, 1041), (1039, 1039), (9999, 1041)])
 def test_the_limit(widest: int | None, limit: int) -> None:
-    """A sequence ends with the last value up to MAXIMUM, or before a value is wider than FORMAT has it."""
-    assert numbers(widest=widest).limit == numbers(widest=widest, maximum=1050).limit == limit
-    assert numbers(widest=widest).percent_used(limit) == 100
+    """A sequence ends at MAXIMUM, or before a value is wider than FORMAT has it."""
+    assert numbers(widest=widest).limit == limit
 
 
 @pytest.mark.parametrize(("last", "used_up"), [(None, False), (991, False), (1031, False), (1032, True), (1041, True)])
 def test_used_up(last: int | None, used_up: bool) -> None:
-    """Nothing is left where another STEP leads beyond MAXIMUM."""
+    """Nothing is left where another STEP leads beyond MAXIMUM; another Region's value leaves what is above it."""
     assert numbers().is_used_up(last) is used_up
+    assert [numbers(others=(1004,)).is_used_up(value) for value in (1034, 1041, 1044)] == [False, True, True]
 
 
 @pytest.mark.parametrize(("start", "value"), [(1, 90), (2, 91), (91, 99)])
@@ -117,6 +117,7 @@ def test_how_much_of_nothing_is_used() -> None:
     """Where START is above the limit, all is used as soon as there is a value."""
     assert numbers(maximum=991).percent_used(991) == 0
     assert numbers(maximum=991).percent_used(992) == 100
+    assert numbers(maximum=993).percent_used(992) == 50
 
 
 def test_what_is_not_used_wholly() -> None:

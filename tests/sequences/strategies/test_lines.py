@@ -17,6 +17,7 @@ from sequences.exceptions import (
     SequenceExhausted,
     SequenceFrozen,
 )
+from sequences.rows.counter_rows import CounterState
 from sequences.rows.lines import Line, Lines, LinesChanged
 from sequences.strategies import Strategy
 from sequences.strategies.first_look import FirstLook
@@ -44,6 +45,7 @@ class Book:
         self.told: list[Any] = []
         self.newer = False
         self.last_values: list[int | None] = []
+        self.highest: int | None = None
         monkeypatch.setattr(self.book.known, "of", lambda scope: self.now)
         monkeypatch.setattr(self.book.known, "forget", self.forget)
         monkeypatch.setattr(self.book.known, "are_newer", self.are_newer)
@@ -60,7 +62,8 @@ class Book:
     def at(self, place: int, day: date = JUNE, scope: str | None = "ABC") -> Strategy:
         """The strategy by a line, whose counter is read from `last_values`."""
         made = self.book.at(scope, self.now, place, day)
-        vars(made)["last_value"] = lambda counted: self.last_values.pop(0)
+        assert made.counter is not None
+        vars(made.counter.rows)["state"] = lambda counted, send: CounterState(self.last_values.pop(0), self.highest)
         return made
 
     def line(self, day: date | None = JUNE, period: str | None = None, scope: str | None = "ABC") -> int | None:
@@ -175,6 +178,26 @@ class TestWhichLine:
         book.last_values.append(last_value)
         assert [book.line(), book.line()] == [place, place]
         assert book.last_values == []
+
+    def test_by_the_highest_that_was_given(self, book: Book) -> None:
+        """A counter that was set back is judged by who writes: here it goes by the highest number that it tells of."""
+        book.at(0)
+        book.last_values.append(1)
+        book.highest = 13
+        assert book.line() == 1
+
+    def test_a_list_uses_no_line_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A later line of the same period, by which a list shows a scope, says nothing of those before it."""
+        two = Line(valid_from=JULY, start=50, maximum=60), Line(start=70)
+        book = Book(monkeypatch, Line(maximum=10), Line(start=20, maximum=30), *two, PERIOD="year")
+        listed = Counter(sequence="transactional", scope="ABC", period="2026", last_value=3)
+        book.book.shown(listed)
+        assert book.line() == 0
+        book.book.shown(dataclasses.replace(listed, last_value=10))
+        assert book.line() == 0
+        assert book.book.goes_on(book.at(0), Dated("ABC", "2026"), USED_UP) is True
+        book.book.shown(listed)
+        assert book.line() == 1
 
     def test_by_other_lines(self, book: Book) -> None:
         """When lines have changed, the counter is read again."""
