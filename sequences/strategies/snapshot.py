@@ -46,8 +46,14 @@ class ScopeSnapshot:
 
     @property
     def last(self) -> int | None:
-        """The last value of the scope, as its counter and its items tell it."""
-        return highest(self.state.last_value, self.top if self.counts(self.top) else None)
+        """The last value of the scope, as its counter and its items tell it.
+
+        An item of another Region moves no counter; where items are the count, that goes on above it.
+        """
+        top = self.top if self.counts(self.top) else None
+        if top is not None and self.numbers.is_of_others(top):
+            top = None if self.counter else self.numbers.up_to(top, self.numbers.before_start)
+        return highest(self.state.last_value, top)
 
     @property
     def counted(self) -> int | None:

@@ -21,6 +21,7 @@ from pytest_django import Settings
 from sequences import changes, dynamodb, get_last_value, put_next
 from sequences.exceptions import InvalidSequence, OperationNotSupported, SequenceFrozen, SequenceWentBack
 from sequences.ops.audit import audit
+from sequences.ops.scope_report import look_at
 from sequences.ops.tables import create_tables, schemas_of
 from sequences.registry import parse_config, strategies
 from sequences.services.texts import format_value, parse
@@ -329,11 +330,26 @@ class TestStripes:
             assert strategy.layout.highest(scope, partial(dynamodb.call, client=WEST))[0] == 19
             assert get_last_value("tickets", scope=scope) == 18
             assert strategy.scopes.free_value(scope) == 20
+            found = look_at(strategy, scope)
+            assert (found["last_value"], found["upcoming"]) == (18, ["20", "22", "24"])
+            changes.advance("tickets", to=21, scope=scope, by="ann", reason="a test")
+            assert regions.put(WEST, regions.process(WEST), scope, "") == 22
             assert changes.advance("tickets", to=101, scope=scope, by="ana", reason="a test").after == 100
             assert put_next("tickets", {}, scope=scope).value == 102
             with pytest.raises(OperationNotSupported, match="would hide a freeze"):
                 changes.freeze("tickets", scope=scope, by="ana", reason="a test")
         assert {number % 2 for number in regions.voids(WEST, scope)} == {0}
+
+    def test_a_counter_beside_items_of_another_region(self, world: Callable[..., World], scope: str) -> None:
+        """They are none of its numbers: what a page shows, and a change says, is of its own."""
+        regions = world("transactional", **STRIPES)
+        for _ in range(9):
+            regions.put(EAST, regions.processes[EAST][0], scope, "")
+        regions.put(WEST, regions.process(WEST), scope, "")
+        regions.replicate()
+        with regions.inside(WEST) as strategy:
+            found = look_at(strategy, scope)
+            assert (found["last_value"], found["upcoming"]) == (2, ["4", "6", "8"])
 
     @pytest.mark.parametrize("name", [name for name in STRIPED if "sort-key" not in name])
     def test_each_region_has_its_counters(self, name: str, world: Callable[..., World], scope: str) -> None:
