@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db import IntegrityError, models, router, transaction
+from django.db import IntegrityError, models, transaction
 
 from .. import exceptions
 from ..exceptions import SequenceError
@@ -15,7 +15,7 @@ from ..registry import strategies
 from ..services import put_next_each
 from ..types import Allocation
 from .columns import Place
-from .sequence_field import Loaded, SequenceField, count_loaded, sequence_fields
+from .sequence_field import Loaded, SequenceField, count_loaded, database_of, sequence_fields
 
 Hook = TypeVar("Hook", bound="_Saved | Loaded")
 ROWS_AT_ONCE = 500
@@ -99,11 +99,6 @@ def number_objects(field: SequenceField, rows: Sequence[models.Model], using: st
                     setattr(row, name, value)
                 field.note(row)
     run.require_all()
-
-
-def database_of(row: models.Model) -> str:
-    """The database in which a row is written, as Django's `save` finds it: a row may come from a replica."""
-    return router.db_for_write(type(row), instance=row)
 
 
 def count_on_commit(row: models.Model, using: str) -> None:

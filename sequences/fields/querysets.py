@@ -15,8 +15,8 @@ from django.http import HttpRequest
 from ..exceptions import InvalidText, SequenceError
 from ..services.texts import readings
 from .columns import SequenceTextField, text_fields
-from .numbering import database_of, number_objects, number_on_commit, number_rows
-from .sequence_field import SequenceField, sequence_fields
+from .numbering import number_objects, number_on_commit, number_rows
+from .sequence_field import SequenceField, database_of, sequence_fields
 
 F = TypeVar("F", bound="models.Field[Any, Any]")
 

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from django.core.checks import CheckMessage
-from django.db import models
+from django.db import models, router
 from django.db.models import F
 from django.db.models.query_utils import DeferredAttribute
 
@@ -25,6 +25,7 @@ from .checks import problems
 from .columns import Place, PlacedField, is_computed
 
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
+UNREAD = ...  # what a stored row had before, if its object never read that; a pickled object keeps it
 
 _cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int | None]]] = WeakKeyDictionary()
 """Up to which value a strategy with blocks gives nothing any more, in each scope that was seeded here, and in which
@@ -41,8 +42,8 @@ class _NumberAttribute(DeferredAttribute):
 
     def __set__(self, row: models.Model, number: Any) -> None:
         values, name = row.__dict__, self.field.attname
-        if not row._state.adding and values.get(name, number) != number:
-            values[f"_{name}_before"] = values[name]
+        if not row._state.adding and (before := values.get(name, UNREAD)) != number:
+            values[f"_{name}_before"] = before
         if number is None and values.get(name) is not None:
             values.update({text.attname: None for text in self.field.texts})
         values[name] = number
@@ -87,12 +88,25 @@ class SequenceField(PlacedField):
 
         A stale object does not erase a number that the row got after a commit.
         """
-        values = model_instance.__dict__
-        is_given = values.get(self.attname) is not None and f"_{self.attname}_before" in values
-        if add or (is_given and not self._is_counted(model_instance)):
+        if add or self._is_given(model_instance):
             self.fill([model_instance])
         number = super().pre_save(model_instance, add)
         return F(self.name) if number is None and self.waits and not add else number
+
+    def _is_given(self, row: models.Model) -> bool:
+        """Whether an object brings a number to its stored row: another one than that has, if the object has read it.
+
+        An object that was never read replaces the whole row. One whose number was deferred reads it now.
+        """
+        values, before = row.__dict__, f"_{self.attname}_before"
+        if values.get(self.attname) is None or self._is_counted(row):
+            return False
+        if values.get(before) is UNREAD:
+            rows = type(row)._base_manager.using(database_of(row)).filter(pk=row.pk)
+            values[before] = rows.values_list(self.attname, flat=True).first()
+            if values[before] == self._number(row):
+                del values[before]
+        return row._state.adding or before in values
 
     def fill(self, rows: Iterable[models.Model]) -> None:
         """Give each row without a number the next one of its scope, by one request for each scope and date.
@@ -169,6 +183,11 @@ class SequenceField(PlacedField):
         written = naming.text(self._number(row), *naming.dated(scope, day))
         for text in empty:
             setattr(row, text.attname, written)
+
+
+def database_of(row: models.Model) -> str:
+    """The database in which a row is written, as Django's `save` finds it: a row may come from a replica."""
+    return router.db_for_write(type(row), instance=row)
 
 
 def sequence_fields(model: type[models.Model]) -> list[SequenceField]:

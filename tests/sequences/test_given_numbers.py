@@ -258,6 +258,23 @@ class TestStoredRows:
         row.save()
         assert row.number_text == "CT-2025-0005"
 
+    def test_a_row_that_is_saved_over(self, shop: ModuleType) -> None:
+        """A new object that replaces a stored row moves the counter past its number, and has the text of that."""
+        former = shop.Order.objects.create(customer="A")
+        shop.Order(pk=former.pk, customer="B", number=5000).save()
+        assert (numbers(shop.Order), get_last_value("orders")) == ([5000], 5000)
+        former = shop.Contract.objects.create(signed_on=DAY)
+        shop.Contract(pk=former.pk, signed_on=DAY, number=7).save()
+        assert shop.Contract.objects.get().number_text == "CT-2026-0007"
+
+    def test_a_number_that_was_not_read(self, shop: ModuleType) -> None:
+        """An object that never read its number moves the counter past another one."""
+        shop.Order.objects.create(customer="A")
+        row = shop.Order.objects.only("customer").get()
+        row.number = 5000
+        row.save()
+        assert get_last_value("orders") == 5000
+
     def test_an_expression(self, shop: ModuleType) -> None:
         """A number that the database computes is stored, and moves nothing."""
         row = shop.Order.objects.create(customer="A")
