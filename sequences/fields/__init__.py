@@ -6,6 +6,7 @@ takes its number first, and a rollback leaves a gap. With `on_commit=True` the r
 With `assign="manual"` a row is a draft until `issue_number`. `SequenceTextField` keeps the text of a number beside it.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import models
@@ -15,7 +16,7 @@ from django.dispatch import receiver
 from .columns import SequenceTextField, text_fields
 from .numbering import count_on_commit, number_on_commit, number_rows, write_texts
 from .querysets import SearchByText, SequenceManager, SequenceQuerySet, issue_number, issue_numbers
-from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields
+from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields, store_texts
 
 __all__ = [
     "LARGEST_NUMBER",
@@ -35,12 +36,22 @@ __all__ = [
 
 
 @receiver(post_save)
-def _saved(instance: models.Model, *, created: bool, raw: bool, using: str, **_: Any) -> None:
+def _saved(
+    instance: models.Model,
+    *,
+    created: bool,
+    raw: bool,
+    using: str,
+    update_fields: Collection[str] | None = None,
+    **_: Any,
+) -> None:
     """One receiver for all models: proxies and children of a model send this signal as themselves."""
     if raw:
         count_on_commit(instance, using)
     elif created:
         number_on_commit(instance, using=using)
+    elif update_fields:
+        store_texts(instance, update_fields, using)
 
 
 @receiver(class_prepared)

@@ -194,6 +194,9 @@ class SequenceTextField(_OfOneModel, _Text):
     number. A text that is set before the save is kept. It is unique unless `unique=False` is said, and not editable.
     `get_by_text` of the model's manager finds a row by it.
 
+    Another number of a stored row has its text anew, and so has a number of a new object that replaces a stored row.
+    Where `update_fields` names the number alone, one more SQL query writes the text.
+
     Rows that had their numbers before the column was made get their texts by `write_texts`.
     Cost: none beside the number's. It holds 255 characters, or `max_length`: with a longer text the database refuses
     the row. System checks (sequences.E106 and E107) find an `of` that is no number of the same table, and texts that

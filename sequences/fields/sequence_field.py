@@ -2,7 +2,7 @@
 
 import datetime
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +69,7 @@ class SequenceField(PlacedField):
     `SequenceTextField` beside this one keeps which of them a row has.
 
     Cost: one request a row. A row that brings a number above all that this host knows to be given costs two, or a
-    guarded change where numbers have no gaps.
+    guarded change where numbers have no gaps. It costs one SQL query more if the object never read its number.
     `bulk_create` takes the numbers of all its rows by one request for each scope and date, with the manager that a
     model without one of its own gets; build your own from `SequenceQuerySet`.
     Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, ValueError for a number of more than
@@ -183,6 +183,18 @@ class SequenceField(PlacedField):
         written = naming.text(self._number(row), *naming.dated(scope, day))
         for text in empty:
             setattr(row, text.attname, written)
+
+
+def store_texts(row: models.Model, saved: Collection[str], using: str) -> None:
+    """Let the texts of a row follow into the table where `update_fields`, or what was deferred, left them out.
+
+    One SQL query for each number among the columns that were `saved`.
+    """
+    for field in sequence_fields(type(row)):
+        known = {text.name: row.__dict__.get(text.attname) for text in field.texts if text.name not in saved}
+        texts = {name: text for name, text in known.items() if text is not None}
+        if field.name in saved and texts:
+            type(row)._base_manager.using(using).filter(pk=row.pk).update(**texts)
 
 
 def database_of(row: models.Model) -> str:

@@ -258,6 +258,19 @@ class TestStoredRows:
         row.save()
         assert row.number_text == "CT-2025-0005"
 
+    def test_its_text_is_stored_with_it(self, shop: ModuleType) -> None:
+        """The text follows into the table also where the number alone is saved; a number that stays changes none."""
+        row = shop.Contract.objects.create(signed_on=DAY)
+        row.number = 5
+        row.save(update_fields=["number"])
+        assert shop.Contract.objects.get_by_text("ct 2026 5").number_text == row.number_text
+        draft = shop.Bill.objects.create(customer="A", issued_on=DAY)
+        stale = shop.Bill.objects.get()
+        draft.number = 7
+        draft.save(update_fields=["number"])
+        stale.save(update_fields=["number"])
+        assert shop.Bill.objects.get().number_text == draft.number_text == "INV-2026-000007"
+
     def test_a_row_that_is_saved_over(self, shop: ModuleType) -> None:
         """A new object that replaces a stored row moves the counter past its number, and has the text of that."""
         former = shop.Order.objects.create(customer="A")
@@ -268,12 +281,19 @@ class TestStoredRows:
         assert shop.Contract.objects.get().number_text == "CT-2026-0007"
 
     def test_a_number_that_was_not_read(self, shop: ModuleType) -> None:
-        """An object that never read its number moves the counter past another one."""
+        """An object that never read its number moves the counter past another one, and its text follows."""
         shop.Order.objects.create(customer="A")
         row = shop.Order.objects.only("customer").get()
         row.number = 5000
         row.save()
         assert get_last_value("orders") == 5000
+        shop.Contract.objects.create(signed_on=DAY)
+        for number, year in ((7, 2026), (7, 2025), (8, 2025)):
+            row = shop.Contract.objects.only("signed_on").get()
+            row.signed_on, row.number = DAY.replace(year=year), number
+            row.save()
+            texts = shop.Contract.objects.values_list("number_text", flat=True)
+            assert texts.get() == ("CT-2026-0007" if number == 7 else "CT-2025-0008")
 
     def test_an_expression(self, shop: ModuleType) -> None:
         """A number that the database computes is stored, and moves nothing."""
