@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from html import unescape
 from typing import Any
@@ -208,6 +209,17 @@ class TestCommand:
         every = json.loads(written("sequences", "series", "invoices", "--format", "json"))
         assert one in every
 
+    def test_what_is_not_said_stays(self, scope: str) -> None:
+        """A change of a line keeps its other rules, also its start; an empty text is what the settings say."""
+        line = Line(format=f"{scope}/{{period}}/{{value}}", start=5000, maximum=5999, code="ATCUD-1", warn_at=5900)
+        series.create("invoices", scope, line, **WHO)
+        put_next("invoices", {}, scope=scope)
+        chosen = ["sequences", "series", "invoices", "--scope", scope, "--line", "1", "--reason", "a test"]
+        call_command(*chosen, "--maximum", "6999")
+        assert series.lines_of("invoices", scope).lines == (replace(line, maximum=6999),)
+        call_command(*chosen, "--warn-at", "", "--code", "", "--valid-to", "")
+        assert series.lines_of("invoices", scope).lines == (replace(line, maximum=6999, warn_at=None, code=""),)
+
     def test_a_line_with_a_name(self, scope: str) -> None:
         """Both are made; a name alone changes no line."""
         rules = ["--number-format", f"{scope}/{{period}}/{{value}}", "--name", "Ada", "--reason", "a test"]
@@ -224,7 +236,9 @@ class TestCommand:
             (["--start", "5"], "needs --scope and --reason"),
             (["--scope", "any", "--start", "5"], "needs --scope and --reason"),
             (["--scope", "any", "--number-format", "x", "--reason", "a test"], "it must have {value}"),
-            (["--scope", "any", "--line", "7", "--start", "5", "--reason", "a test"], "place is 6"),
+            (["--scope", "any", "--line", "7", "--start", "5", "--reason", "a test"], "--line is 7.* 0 lines"),
+            (["--scope", "any", "--line", "0", "--start", "5", "--reason", "a test"], "--line is 0.* counted from 1"),
+            (["--scope", "any", "--maximum", "many", "--reason", "a test"], "--maximum: invalid int value: 'many'"),
         ],
     )
     def test_wrong_arguments(self, arguments: list[str], said: str) -> None:
