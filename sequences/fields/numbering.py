@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from django.db import IntegrityError, models, transaction
 
 from .. import exceptions
-from ..exceptions import SequenceError
+from ..exceptions import InvalidScope, SequenceError
 from ..registry import strategies
 from ..services import put_next_each
 from ..types import Allocation
@@ -24,7 +24,7 @@ OF_SOME_ROWS = (
     exceptions.DateRefused,
     exceptions.IdempotencyMismatch,
     exceptions.InvalidPeriod,
-    exceptions.InvalidScope,
+    InvalidScope,
     exceptions.SequenceExhausted,
     exceptions.SequenceFrozen,
     exceptions.SequenceWentBack,
@@ -165,10 +165,12 @@ def _pages(rows: models.QuerySet[Any]) -> Iterator[list[models.Model]]:
         last = page[-1].pk
 
 
-def _found(rows: models.QuerySet[Any], keys: Sequence[Any]) -> list[models.Model]:
-    """The rows with these keys, in their order."""
-    by_key, key = rows.in_bulk(keys), rows.model._meta.pk
-    return [by_key[one] for one in dict.fromkeys(map(key.to_python, keys)) if one in by_key]
+def _found(rows: models.QuerySet[Any], keys: Sequence[Any]) -> Iterator[list[models.Model]]:
+    """The rows with these keys, in their order, page by page."""
+    for first in range(0, len(keys), ROWS_AT_ONCE):
+        part = dict.fromkeys(map(rows.model._meta.pk.to_python, keys[first : first + ROWS_AT_ONCE]))
+        by_key = rows.in_bulk([*part])
+        yield [by_key[one] for one in part if one in by_key]
 
 
 class _Run:
@@ -186,12 +188,7 @@ class _Run:
         empty = self._rows.filter(**{self._field.name: None})
         if self._keeps_dates and (keys is None or len(keys) > ROWS_AT_ONCE):
             keys = self._by_date(empty, keys)
-        if keys is None:
-            pages = _pages(empty)
-        else:
-            parts = (keys[first : first + ROWS_AT_ONCE] for first in range(0, len(keys), ROWS_AT_ONCE))
-            pages = (_found(empty, part) for part in parts)
-        for page in pages:
+        for page in _pages(empty) if keys is None else _found(empty, keys):
             self._page(page)
 
     @property
@@ -216,11 +213,20 @@ class _Run:
     def _page(self, rows: Sequence[models.Model]) -> None:
         by_place: dict[Place, list[models.Model]] = {}
         for row in rows:
-            with self._going_on([row.pk], (Exception,)):  # a function of the application may find the scope
-                by_place.setdefault(self._field.place_of(row), []).append(row)
+            with self._going_on([row.pk]):
+                by_place.setdefault(self._place_of(row), []).append(row)
         for place, those in self._in_order(by_place):
             with self._going_on([row.pk for row in those]):
                 self._place(those, *place)
+
+    def _place_of(self, row: models.Model) -> Place:
+        """Where a row is numbered. An error of a function of the application that finds the scope is about its row."""
+        try:
+            return self._field.place_of(row)
+        except OF_SOME_ROWS:
+            raise
+        except Exception as error:
+            raise InvalidScope(f"{self._field}: the scope of row {row.pk} cannot be found: {error!r}.") from error
 
     def _in_order(self, by_place: Mapping[Place, list[models.Model]]) -> Iterable[tuple[Place, list[models.Model]]]:
         """The places in the order of their dates, if the sequence keeps that; else as they come."""
@@ -229,11 +235,11 @@ class _Run:
         return sorted(by_place.items(), key=lambda one: str(self._field.dated(one[0])[1]))
 
     @contextmanager
-    def _going_on(self, keys: Sequence[Any], errors: tuple[type[Exception], ...] = OF_SOME_ROWS) -> Iterator[None]:
+    def _going_on(self, keys: Sequence[Any]) -> Iterator[None]:
         """Keep an error that is about these rows alone."""
         try:
             yield
-        except errors as error:
+        except OF_SOME_ROWS as error:
             named = ", ".join(map(str, keys[:5])) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
             error.add_note(f"Not numbered: {self._field.model._meta.label} {named}.")
             self.failed.append(error)

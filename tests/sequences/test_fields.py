@@ -614,6 +614,17 @@ class TestAfterACrash:
             with connection.schema_editor() as editor:
                 editor.delete_model(model)
 
+    def test_a_scope_that_cannot_be_found(self, shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The command names its row, and goes on with the next model."""
+        monkeypatch.setattr(transaction, "on_commit", lambda *_, **__: None)
+        row = shop.Receipt.objects.create(day=date(2026, 5, 1))
+        shop.Statement.objects.create()
+        scopes: dict[Any, str] = {}
+        monkeypatch.setattr(the_field(shop.Receipt), "scope", lambda row: scopes[row.day])
+        with pytest.raises(CommandError, match=rf"KeyError.* Not numbered: shop\.Receipt {row.pk}\.$"):
+            call_command("number_rows", stdout=io.StringIO())
+        assert (numbers(shop.Receipt), numbers(shop.Statement)) == ([None], [1])
+
     def test_an_unknown_model_is_an_error(self, shop: ModuleType) -> None:
         """The command says how a model is named."""
         with pytest.raises(CommandError, match=r"Name models as shop\.Invoice\.$"):
