@@ -39,13 +39,16 @@ __all__ = [
 def _saved(
     instance: models.Model,
     *,
-    created: bool,
-    raw: bool,
-    using: str,
+    created: bool = False,
+    raw: bool = False,
+    using: str | None = None,
     update_fields: Collection[str] | None = None,
     **_: Any,
 ) -> None:
-    """One receiver for all models: proxies and children of a model send this signal as themselves."""
+    """One receiver for all models: proxies and children of a model send this signal as themselves.
+
+    An application that sends it, too, may leave arguments out.
+    """
     if raw:
         count_on_commit(instance, using)
     elif created:

@@ -78,7 +78,7 @@ def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str
     transaction.on_commit(saved, using=using, robust=True)
 
 
-def _last(kind: type[Hook], field: SequenceField, using: str) -> Hook | None:
+def _last(kind: type[Hook], field: SequenceField, using: str | None) -> Hook | None:
     """The last of its kind that waits for the commit, if a rollback takes it back together with what is saved now."""
     connection = transaction.get_connection(using)
     for savepoints, one, *_ in reversed(connection.run_on_commit):
@@ -101,7 +101,7 @@ def number_objects(field: SequenceField, rows: Sequence[models.Model], using: st
     run.require_all()
 
 
-def count_on_commit(row: models.Model, using: str) -> None:
+def count_on_commit(row: models.Model, using: str | None) -> None:
     """Move the counters past the numbers that a fixture brings, when the transaction that loads it is committed.
 
     So a fixture may name rows that come later in it, costs two requests for each scope and date, and asks nothing for a

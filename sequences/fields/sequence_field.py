@@ -185,7 +185,7 @@ class SequenceField(PlacedField):
             setattr(row, text.attname, written)
 
 
-def store_texts(row: models.Model, saved: Collection[str], using: str) -> None:
+def store_texts(row: models.Model, saved: Collection[str], using: str | None) -> None:
     """Let the texts of a row follow into the table where `update_fields`, or what was deferred, left them out.
 
     One SQL query for each number among the columns that were `saved`.

@@ -350,6 +350,14 @@ class TestOnCommit:
         the_field(shop.Receipt).scope = scope
         assert [row.number for row in rows] == [1, None, 2]
 
+    def test_a_signal_without_its_arguments(self, shop: ModuleType) -> None:
+        """An application may send `post_save` itself, with what Django's own receivers need."""
+        order = shop.Order.objects.create(customer="A")
+        post_save.send(sender=shop.Order, instance=order, created=True)
+        (row,) = without_numbers(shop.Invoice, 1)
+        post_save.send(sender=shop.Invoice, instance=row, created=True)
+        assert row.number == 1
+
     def test_keys_as_texts(self, shop: ModuleType) -> None:
         """Named rows are numbered in the order in which they are named, also by the texts of their keys."""
         with connection.cursor() as cursor:
