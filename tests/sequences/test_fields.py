@@ -644,6 +644,19 @@ class TestAfterACrash:
         with pytest.raises(CommandError, match=rf"^'{label}' names no model\. Name models as shop\.Invoice\.$"):
             call_command("number_rows", label)
 
+    @pytest.mark.parametrize("names", [["Reminder"], ["CreditNote"], ["Reminder", "CreditNote"]])
+    def test_a_model_that_inherits_its_number(self, shop: ModuleType, names: list[str]) -> None:
+        """The command numbers the rows of the model that has the column, once."""
+        without_numbers(shop.Invoice, 1)
+        call_command("number_rows", *[f"shop.{name}" for name in names], stdout=(said := io.StringIO()))
+        assert said.getvalue() == "shop.Invoice.number: 1 rows numbered\n"
+        assert numbers(shop.Invoice) == [1]
+
+    def test_a_model_without_a_number(self) -> None:
+        """It is an error to name one."""
+        with pytest.raises(CommandError, match=r"^auth\.User has no SequenceField\.$"):
+            call_command("number_rows", "auth.User")
+
     def test_several_databases(self, shop: ModuleType, settings: Settings) -> None:
         """The command looks for each model where it is written, and for none where its table cannot be."""
         with connection.cursor() as cursor:

@@ -5,9 +5,10 @@ from typing import Any
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, connections, router
+from django.db.models import Model
 
 from sequences.exceptions import SequenceError
-from sequences.fields import SequenceField, number_rows, write_texts
+from sequences.fields import SequenceField, number_rows, sequence_fields, write_texts
 
 
 class Command(BaseCommand):
@@ -24,16 +25,9 @@ class Command(BaseCommand):
         parser.add_argument("--drafts", action="store_true", help="number rows with assign='manual', too")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for label in options["models"]:
-            if label.count(".") != 1:
-                raise CommandError(f"{label!r} names no model. Name models as shop.Invoice.")
-        try:
-            chosen = [apps.get_model(label) for label in options["models"]] or apps.get_models()
-        except LookupError as error:
-            raise CommandError(f"{error} Name models as shop.Invoice.") from error
         failed, drafts, named = [], options["drafts"], bool(options["models"])
-        columns = (field for model in chosen for field in model._meta.local_fields)  # each where it is declared
-        for field in (one for one in columns if isinstance(one, SequenceField)):
+        chosen = [_model(label) for label in options["models"]] or apps.get_models()
+        for field in dict.fromkeys(field for model in chosen for field in sequence_fields(model)):  # a parent's once
             using = options["database"] or router.db_for_write(field.model)
             try:
                 if router.allow_migrate_model(using, field.model):
@@ -48,3 +42,16 @@ class Command(BaseCommand):
             self.stdout.write(f"{field}: {len(number_rows(field, using=using))} rows numbered")
         if written := write_texts(field, using=using):
             self.stdout.write(f"{field}: {written} texts written")
+
+
+def _model(label: str) -> type[Model]:
+    """The model with numbers that an argument names."""
+    if label.count(".") != 1:
+        raise CommandError(f"{label!r} names no model. Name models as shop.Invoice.")
+    try:
+        model = apps.get_model(label)
+    except LookupError as error:
+        raise CommandError(f"{error} Name models as shop.Invoice.") from error
+    if not sequence_fields(model):
+        raise CommandError(f"{label} has no SequenceField.")
+    return model
