@@ -89,12 +89,12 @@ def _last(kind: type[Hook], field: SequenceField, using: str | None) -> Hook | N
 
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
     """Number stored rows of one database as `number_rows` does, and set the numbers and texts on the objects."""
-    key, run = field.model._meta.pk.attname, _Run(field, using)
+    key, run = field.model._meta.pk, _Run(field, using)
     try:
-        run.number([getattr(row, key) for row in rows])
+        run.number([getattr(row, key.attname) for row in rows])
     finally:
         for row in rows:
-            if given := run.given.get(getattr(row, key)):
+            if given := run.given.get(key.to_python(getattr(row, key.attname))):
                 for name, value in _columns(field, given).items():
                     setattr(row, name, value)
                 field.note(row)

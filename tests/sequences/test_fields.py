@@ -595,11 +595,12 @@ class TestAfterACrash:
         number_on_commit(invoice)
         assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
 
-    def test_a_row_that_is_known_by_its_key(self, shop: ModuleType) -> None:
+    @pytest.mark.parametrize("key", [77, "77"])
+    def test_a_row_that_is_known_by_its_key(self, shop: ModuleType, key: Any) -> None:
         """`number_on_commit` takes an object that was never read, and numbers its row in the default database."""
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO shop_invoice (id, customer) VALUES (77, 'A')")
-        invoice = shop.Invoice(pk=77)
+        invoice = shop.Invoice(pk=key)
         number_on_commit(invoice)
         assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
 
