@@ -1,11 +1,12 @@
 """A view that hands out the next values of a sequence.
 
-    path("sequences/<str:name>/next/", NextValuesView.as_view())
+    path("sequences/<str:name>/next/", NextValuesView.as_view(permission_classes=[IsAdminUser]))
 
-Who may take values is decided by its `permission_classes`: subclass it, and open it with care, because a value that
-somebody took is gone.
+Who may take values is decided by its `permission_classes`; without them, by those of the project, and in a project
+without any, everybody may. Open it with care, because a value that somebody took is gone.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,6 +15,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+from rest_framework.views import exception_handler as handler_of_framework
 
 from ..exceptions import SequenceError
 from ..registry import strategies
@@ -21,6 +23,7 @@ from ..services import reserve_values
 from ..services.arguments import check_scope
 from ..services.texts import format_value
 from ..storage import personal_token
+from .answers import exception_handler
 from .fields import DayField, NumberField, TextField
 from .idempotency import idempotency_key, replay_headers
 
@@ -43,9 +46,14 @@ class ValuesSerializer(serializers.Serializer[Any]):
 
 
 class NextValuesView(APIView):
-    """The next values of one sequence, whose strategy can reserve them."""
+    """The next values of one sequence, whose strategy can reserve them. Errors are problems (see `answers`)."""
 
     asked: type[serializers.Serializer[Any]] = NextValues
+
+    def get_exception_handler(self) -> Callable[..., Any]:
+        """Ours where the project names none: REST framework's own knows no error of sequences."""
+        handler: Callable[..., Any] = super().get_exception_handler()
+        return exception_handler if handler is handler_of_framework else handler
 
     def token(self, request: Request) -> str | None:
         """The idempotency token of a request: other people's are others. An application may make it as its own are."""

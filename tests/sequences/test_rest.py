@@ -439,6 +439,11 @@ def ask(content: dict[str, Any], name: str, **headers: str) -> Any:
     return Open.as_view()(request, name=name)
 
 
+def brew(error: Exception, context: object) -> Response:
+    """The exception handler of a project."""
+    return Response(status=TeapotError.status_code)
+
+
 class TestNextValues:
     def test_values_are_taken_once_for_a_key(self, tables: str) -> None:
         """A repeat has the same values, and says that it is one."""
@@ -453,6 +458,15 @@ class TestNextValues:
     def test_an_unknown_sequence_is_not_found(self) -> None:
         """A name that is not in the settings is answered with 404, whatever else is sent."""
         assert ask({"count": "many"}, "cats").status_code == 404
+
+    def test_which_handler_answers(self, settings: Settings) -> None:
+        """An error is a problem also where a project names no handler; its own handler stays."""
+        settings.SEQUENCES = {"plain": {"STRATEGY": "sequences.strategies.AtomicCounter"}}
+        settings.REST_FRAMEWORK = {}
+        response = ask({"scope": "#x"}, "plain")
+        assert (response.status_code, response["Content-Type"]) == (400, "application/problem+json")
+        settings.REST_FRAMEWORK = {"EXCEPTION_HANDLER": f"{__name__}.brew"}
+        assert ask({"scope": "#x"}, "plain").status_code == TeapotError.status_code
 
     def test_what_may_be_asked_for(self) -> None:
         """Who names nothing gets one value without a scope; nobody gets none, or more than a thousand."""
