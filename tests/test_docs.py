@@ -276,7 +276,7 @@ class TestReference:
         write_reference(tmp_path / "reference")
         page = (tmp_path / "reference" / "commands.md").read_text(encoding="utf-8")
         parts = re.findall(r"^##+ (.+)\n\n\S.*\.\n\n```text\nusage: manage.py \1 ", page, re.MULTILINE)
-        assert {"create_tables", "sequences audit", "sequences doctor", "sequences recover"} < {*parts}
+        assert {"create_tables", "number_rows", "sequences audit", "sequences doctor", "sequences recover"} < {*parts}
         assert "--settings" not in page
 
     def test_it_has_every_operation_of_the_api(self) -> None:

@@ -17,7 +17,7 @@ from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from django.core.management import load_command_class
+from django.core.management import find_commands, load_command_class
 from django.core.management.base import CommandParser
 
 import sequences
@@ -30,7 +30,7 @@ from tickets.metrics import INSTRUMENTS as OF_SITE
 __all__ = ["COPIED", "main", "public_modules", "write_reference"]
 
 SITE = LOCAL / "docs"
-COMMANDS = ("create_tables", "sequences")
+COMMANDS = find_commands(str(ROOT / "sequences" / "management"))
 COPIED = {"changelog": ROOT / "CHANGELOG.md", "stored": ROOT / "project" / "stored_rows.md"}
 """Pages of the reference that are copies, each with its file outside docs/."""
 IN_MENU = ("sequences", "sequences.exceptions", "sequences.strategies", "sequences.types")
