@@ -32,7 +32,7 @@ Public are the functions here, and these modules; everything else may change:
     ops.spreadsheets      cells of CSV files that are no formulas
     rates                 how fast scopes count
     registry              the strategies that SEQUENCES configures
-    rest.answers, rest.cursors, rest.fields, rest.idempotency, rest.pages, rest.problems, rest.views
+    rest.answers, rest.cursors, rest.fields, rest.idempotency, rest.pages, rest.problems, rest.request_ids, rest.views
                           parts of a REST API, for Django REST framework
     series                rules for single scopes, made and changed while numbers are given
     signals               what an application may count or record

@@ -1,7 +1,9 @@
 """Request ids: every request has one, which its answer and every line of its log carry.
 
-MIDDLEWARE = ["sequences.rest.request_ids.RequestIds", ...]  # first, so that all others are within it
-LOGGING = {"filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}}, ...}
+    MIDDLEWARE = ["sequences.rest.request_ids.RequestIds", ...]
+    LOGGING = {"filters": {"request_id": {"()": "sequences.rest.request_ids.RequestIdFilter"}}, ...}
+
+The middleware stands first, so that all others are within it.
 """
 
 import logging
@@ -12,6 +14,8 @@ from secrets import token_hex
 
 from django.http import HttpRequest, HttpResponse
 from django.http.request import HttpHeaders
+
+__all__ = ["RequestIdFilter", "RequestIds", "current_request_id"]
 
 HEADER = "X-Request-Id"
 _SENT = HttpHeaders.to_wsgi_name(HEADER)
