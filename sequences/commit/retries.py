@@ -152,7 +152,8 @@ class Deadline:
 
     def give_up(self, error: SequenceError, *, outcome_unknown: bool = False) -> GaveUp:
         """The caller's error after the deadline: SequenceContention for lost races, otherwise SequenceUnavailable."""
-        kind = SequenceContention if isinstance(error, WriteCancelled) and not outcome_unknown else SequenceUnavailable
+        lost = isinstance(error, WriteCancelled) and not is_throttled(error)
+        kind = SequenceContention if lost and not outcome_unknown else SequenceUnavailable
         gave_up = kind(str(error), attempts=self.attempts, seconds=self.spent, outcome_unknown=outcome_unknown)
         gave_up.__cause__ = error
         return gave_up

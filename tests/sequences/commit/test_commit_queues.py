@@ -516,9 +516,10 @@ class TestWhatIsSentAgain:
         assert house.bounds == [(0.5, 1)] * 4
         assert house.ledger.turns == 1
 
-    def test_a_shortage_until_the_deadline(self, house: House) -> None:
-        """The last attempt is that after the last wait: past its deadline nobody sends again."""
-        house.seconds, house.line.always = 0.25, THROTTLES[0]
+    @pytest.mark.parametrize("throttled", THROTTLES, ids=["alone", "in-transaction"])
+    def test_a_shortage_until_the_deadline(self, house: House, throttled: Exception) -> None:
+        """The last attempt is that after the last wait: past its deadline nobody sends again. No race was lost."""
+        house.seconds, house.line.always = 0.25, throttled
         assert isinstance(house.put("a", size=125 * 1024).answer, SequenceUnavailable)
         assert house.clock.sleeps[:2] == [0.125, 0.125]
         assert len(house.line.requests) == 3
