@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -50,9 +51,13 @@ class ClientOptions:
         if source is None:
             raise foreign.botocore.exceptions.NoCredentialsError
         inner: Any = foreign.botocore.session.Session(profile=self.profile)
+        # Many calls may wait for it, and each repeats what fails.
+        config = foreign.botocore.config.Config(
+            connect_timeout=self.connect_timeout, read_timeout=self.read_timeout, retries={"total_max_attempts": 1}
+        )
         extra = {"ExternalId": self.external_id} if self.external_id else {}
         fetcher = foreign.botocore.credentials.AssumeRoleCredentialFetcher(
-            client_creator=session._session.create_client,
+            client_creator=partial(session._session.create_client, config=config),
             source_credentials=source,
             role_arn=self.role,
             extra_args={"RoleSessionName": "sequences", **extra},

@@ -40,6 +40,7 @@ ERRORS: Mapping[str, type[StorageError]] = {
     "TransactionCanceledException": WriteCancelled,
     "TransactionConflictException": WriteCancelled,
     "LimitExceededException": NotWritten,
+    "Throttling": NotWritten,  # of STS, which is asked for the credentials of a role
     "ReplicatedWriteConflictException": NotWritten,
     "ProvisionedThroughputExceededException": Throttled,
     "RequestLimitExceeded": Throttled,
@@ -69,6 +70,12 @@ _ADVICE: Mapping[type[StorageError], str] = {
     TableMissing: " Run `manage.py create_tables` with the same TABLE_PREFIX and endpoint.",
     AccessRefused: " Check the credentials and the policy of this role.",
 }
+
+# What botocore raises as an error of Python, what it is about, and the remedy.
+_UNUSABLE = (
+    (ValueError, "endpoint", "Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."),
+    (RuntimeError, "refreshed credentials", "Set this machine's clock, or look at what gives it credentials."),
+)
 
 
 @cache
@@ -138,12 +145,16 @@ def translate_errors(operation: str, limit: Limit | None = None) -> Iterator[Non
         raise OutcomeUnknown(f"{operation}: the answer was lost: {_said(error)}") from error
     except foreign.botocore.exceptions.BotoCoreError as error:
         raise StorageRefused(f"{operation}: {_said(error)}") from error
-    except ValueError as error:
-        if "endpoint" in str(error).lower():
-            raise NotConfigured(
-                f"{_said(error)} Set AWS_ENDPOINT_URL_DYNAMODB to an address like http://127.0.0.1:8001."
-            ) from error
+    except (ValueError, RuntimeError) as error:
+        if remedy := _remedy(error):
+            raise NotConfigured(f"{_said(error)} {remedy}") from error
         raise
+
+
+def _remedy(error: Exception) -> str:
+    """What to do about an error of Python that botocore raised; empty for any other."""
+    said = str(error).lower()
+    return next((remedy for kind, about, remedy in _UNUSABLE if isinstance(error, kind) and about in said), "")
 
 
 def _is_refused_certificate(error: BaseException | None) -> bool:

@@ -197,3 +197,12 @@ class TestOptions:
         assert credentials.get_frozen_credentials().access_key.startswith("ASIA")
         assert credentials._refresh_using.__self__._assume_kwargs["ExternalId"] == "shop"
         dynamodb.reset()
+
+    def test_the_time_for_a_role(self, settings: Settings) -> None:
+        """A call that assumes a role waits for STS as for DynamoDB, and asks it once: it repeats its request itself."""
+        settings.SEQUENCES_CLIENTS = {"books": {"ROLE": ROLE, "CONNECT_TIMEOUT": 0.5, "READ_TIMEOUT": 2}}
+        client: Any = dynamodb.shared_client("books")
+        config = vars(client._request_signer._credentials._refresh_using.__self__._create_client().meta.config)
+        assert [config["connect_timeout"], config["read_timeout"]] == [0.5, 2]
+        assert config["retries"]["total_max_attempts"] == 1
+        dynamodb.reset()

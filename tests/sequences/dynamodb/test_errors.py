@@ -117,6 +117,10 @@ class TestTheModel:
         assert "put_item" in str(ours)
         assert "said" in str(ours)
 
+    def test_a_busy_sts(self) -> None:
+        """Who could not assume a role for now tries again."""
+        assert type(translated(answered("Throttling"))) is NotWritten
+
     def test_what_is_ambiguous(self) -> None:
         """Of the named errors, these leave it open whether the write is stored."""
         ambiguous = {code for code, kind in ERRORS.items() if kind is OutcomeUnknown}
@@ -210,6 +214,7 @@ class TestClientErrors:
         """An error that does not come from the connection is not a storage error."""
         assert isinstance(translated(ZeroDivisionError()), ZeroDivisionError)
         assert type(translated(ValueError("of ours"))) is ValueError
+        assert type(translated(RuntimeError("of ours"))) is RuntimeError
 
 
 class TestReasons:

@@ -19,7 +19,7 @@ from pytest_django import Settings
 from sequences import dynamodb
 from sequences.dynamodb import lean, marshal, unmarshal
 from sequences.dynamodb.connections import exchange
-from sequences.exceptions import NotWritten, SequenceError, WriteCancelled
+from sequences.exceptions import NotConfigured, NotWritten, SequenceError, WriteCancelled
 from tests.sequences.dynamodb.test_signing import headers_of
 from tests.sequences.support import asked_of_boto3, bound_port, handled
 
@@ -198,6 +198,17 @@ def test_credentials_are_refreshed(configured: str, scope: str, settings: Settin
     keys = [each["authorization"].partition("Credential=")[2].partition("/")[0] for each in headers]
     assert keys == ["first", "second"]
     assert headers[1]["x-amz-security-token"] == "session"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_credentials_that_come_too_late(endpoint: str, client: str, settings: Settings) -> None:
+    """Where fresh credentials have expired by this machine's clock, the error says what to look at."""
+    expired = {"access_key": "k", "secret_key": "s", "token": "t", "expiry_time": "2020-01-01T00:00:00Z"}
+    with by(client, settings):
+        credentials = RefreshableCredentials.create_from_metadata(expired, lambda: expired, "a role")
+        dynamodb.shared_client()._request_signer._credentials = credentials  # type: ignore[attr-defined]
+        with pytest.raises(NotConfigured, match=r"still expired\. Set this machine's clock, or look at what gives it "):
+            dynamodb.call("get_item", {"TableName": "nowhere", "Key": {}})
 
 
 def test_where_requests_go(configured: str, scope: str, settings: Settings) -> None:
