@@ -1,8 +1,9 @@
 """Connections that limit the total time of a request.
 
 A socket's time-out only limits the pause between two bytes. An engine that sends one byte now and then could hold its
-caller for ever. Here every step of a request (connect, send, each read) gets the time that is left of the total.
-Name resolution belongs to the system and has its own time-outs.
+caller for ever. Here every step of a request (connect, encrypt, send, each read) gets the time that is left of the
+total, and one address no more than the time to connect. Name resolution belongs to the system and has its own
+time-outs.
 """
 
 import http.client
@@ -12,6 +13,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,6 +27,7 @@ from botocore.exceptions import (
     SSLError,
 )
 from urllib3 import Timeout
+from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.util.ssl_match_hostname import CertificateError
 from urllib3.util.wait import wait_for_read, wait_for_write
 
@@ -33,6 +36,7 @@ from .limits import left, mark_sent
 
 T = TypeVar("T")
 _Wait = Callable[[socket.socket, float | None], bool]
+_AS_NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 
 
 class _Reader(io.RawIOBase):
@@ -73,14 +77,40 @@ class _Bounded:
     response_class = _Response
     sock: socket.socket | None
     timeout: Any
+    host: Any
+    port: Any
 
-    def connect(self) -> None:
-        self.timeout = left(self.timeout)
-        super().connect()  # type: ignore[misc]
+    def _new_conn(self) -> socket.socket:
+        """Connect to the first address of the host that answers. urllib3 gives each one the whole time.
+
+        Afterwards the socket has the time left, which is for TLS.
+        """
+        host, seconds = getattr(self, "_dns_host", self.host), self.timeout  # also the last dot of a name
+        try:
+            *others, last = self._addresses(host)
+            for address in others:
+                with suppress(HTTPError):
+                    return self._reach(address, seconds)
+            return self._reach(last, seconds)
+        finally:
+            self.host, self.timeout = host, seconds
+
+    def _addresses(self, host: str) -> list[str]:
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), self.port, type=socket.SOCK_STREAM)
+            return [socket.getnameinfo(address, _AS_NUMBERS)[0] for *_, address in found]
+        except (OSError, UnicodeError) as error:
+            raise NewConnectionError(self, f"The host is not known: {error}") from error  # type: ignore[arg-type]
+
+    def _reach(self, address: str, seconds: float | None) -> socket.socket:
+        self.host, self.timeout = address, left(seconds) if seconds is None else min(seconds, left(seconds))
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        sock.settimeout(left(seconds))
+        return sock
 
     def send(self, data: Any) -> None:
         if self.sock is None:
-            self.connect()
+            self.connect()  # type: ignore[attr-defined]
         assert self.sock is not None
         mark_sent()
         unsent = memoryview(data)
@@ -95,7 +125,7 @@ class _Bounded:
         another thread run first.
         """
         if self.sock is None:
-            self.connect()
+            self.connect()  # type: ignore[attr-defined]
         sock = self.sock
         assert sock is not None
         if sock.gettimeout() != 0:

@@ -22,12 +22,13 @@ from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, Re
 from urllib3 import Timeout
 from urllib3.util.wait import wait_for_read
 
-from sequences.dynamodb import connections
+from sequences.dynamodb import connections, limits
 from sequences.dynamodb.connections import POOLS, exchange
-from sequences.dynamodb.limits import within
-from tests.sequences.support import bound_port
+from sequences.dynamodb.limits import LEAST_SECONDS, within
+from tests.sequences.support import Clock, bound_port
 
 SOCKET = mock.Mock(spec=socket.socket)
+CONNECT = "urllib3.util.connection.create_connection"
 
 
 class TestIdle:
@@ -225,7 +226,7 @@ class TestPool:
 
     def test_nobody_answers(self) -> None:
         """A server that cannot be reached in time is an error of connecting, too."""
-        slow = mock.patch("urllib3.util.connection.create_connection", side_effect=TimeoutError)
+        slow = mock.patch(CONNECT, side_effect=TimeoutError)
         with POOLS["http"]("127.0.0.1", 9) as pool, slow, pytest.raises(ConnectTimeoutError, match="http://engine/"):
             self.ask(pool)
 
@@ -233,3 +234,77 @@ class TestPool:
         """A server that is away is an error of connecting: nothing was sent."""
         with bound_port() as port, POOLS["http"]("127.0.0.1", port) as pool, pytest.raises(EndpointConnectionError):
             self.ask(pool)
+
+
+def named(*addresses: str) -> Any:
+    """Let the name `engine` have these addresses."""
+    look_up = socket.getaddrinfo
+
+    def found(host: str, port: int, *args: Any, **given: Any) -> Any:
+        hosts = addresses if host.startswith("engine") else [host]
+        return [one for each in hosts for one in look_up(each, port, *args, **given)]
+
+    return mock.patch("socket.getaddrinfo", found)
+
+
+class TestConnecting:
+    @pytest.fixture(autouse=True)
+    def time(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A time that passes only where a test says so."""
+        monkeypatch.setattr(limits, "time", mock.Mock(monotonic=clock))
+
+    @pytest.mark.parametrize(
+        ("seconds", "most", "given"),
+        [(3, 1.0, [1.0, 1.0, 1.0]), (0.3, 0.2, [0.2, 0.1, LEAST_SECONDS]), (0.3, None, [0.3, *[LEAST_SECONDS] * 2])],
+    )
+    def test_addresses_that_do_not_answer(
+        self, clock: Clock, seconds: float, most: float | None, given: list[float]
+    ) -> None:
+        """Each address of a host has the seconds to connect, and all together have the time of the request."""
+        asked: list[tuple[str, float]] = []
+
+        def connect(address: tuple[str, int], timeout: float, **_: Any) -> socket.socket:
+            asked.append((address[0], timeout))
+            clock.now += timeout
+            raise TimeoutError
+
+        hosts, pool = ["127.0.0.1", "127.0.0.2", "127.0.0.3"], POOLS["http"]("engine", 9, timeout=Timeout(connect=most))
+        with named(*hosts), mock.patch(CONNECT, connect), within(seconds), pytest.raises(ConnectTimeoutError):
+            exchange(pool, b"", "http://engine/")
+        assert [host for host, _ in asked] == hosts
+        assert [timeout for _, timeout in asked] == pytest.approx(given)
+
+    def test_the_next_address(self, server: ThreadingHTTPServer) -> None:
+        """Where one address of a host is away, the next one is asked. The connection keeps the host's name."""
+        request = b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\na"
+        with POOLS["http"]("engine.", server.server_port, timeout=Timeout(connect=20, read=30)) as pool:
+            with named("127.0.0.2", "127.0.0.1"):
+                assert exchange(pool, request, "http://engine/").body == b"a"
+            connection = pool.pool.get()
+            assert (connection._dns_host, connection.timeout) == ("engine.", 20)
+
+    def test_a_name_without_addresses(self) -> None:
+        """A host that the system does not know is an error of connecting: nothing was sent."""
+        unknown = mock.patch("socket.getaddrinfo", side_effect=socket.gaierror)
+        with POOLS["http"]("engine", 9) as pool, unknown, pytest.raises(EndpointConnectionError):
+            exchange(pool, b"", "http://engine/")
+
+    def test_encryption(self, clock: Clock) -> None:
+        """What connecting has left of the request's time is for TLS."""
+        seen: list[float | None] = []
+
+        def connect(address: tuple[str, int], timeout: float, **_: Any) -> socket.socket:
+            clock.now += 0.5
+            connected = socket.socket()
+            connected.settimeout(timeout)
+            return connected
+
+        def wrap(sock: socket.socket, **_: Any) -> None:
+            seen.append(sock.gettimeout())
+            sock.close()
+            raise ssl.SSLError
+
+        pool, encrypt = POOLS["https"]("127.0.0.1", 9, timeout=Timeout(connect=1)), "ssl.SSLContext.wrap_socket"
+        with mock.patch(CONNECT, connect), mock.patch(encrypt, side_effect=wrap), within(3), pytest.raises(SSLError):
+            exchange(pool, b"", "https://engine/")
+        assert seen == pytest.approx([2.5])
