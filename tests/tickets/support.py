@@ -1,6 +1,7 @@
 """What the tests of the API read from its answers."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,11 @@ from typing import Any
 
 Document = dict[str, Any]
 OUTLINE = Path(__file__).with_name("api_outline.txt")
+
+
+def has_word(response: Any, word: str) -> bool:
+    """Whether an answer has a word. Random tokens in a page may have its letters."""
+    return re.search(rf"\b{word}\b", response.content.decode()) is not None
 
 
 def problem_of(response: Any) -> dict[str, Any]:
