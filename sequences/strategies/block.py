@@ -138,14 +138,16 @@ class BlockAllocator(CounterStrategy):
                 return self._refill(scope, deadline)
             for value in pool.serving:  # if another thread has refilled it meanwhile
                 return pool, value, blind_at
-            before = pool.serving
-            serving = iter(pool.next_half(deadline))
-            value = next(serving)
-            self._held.serve(scope, pool, serving, before)
-            return pool, value, blind_at
+            if self._pools.get(scope) is pool:
+                before = pool.serving
+                serving = iter(pool.next_half(deadline))
+                value = next(serving)
+                if self._held.serve(scope, pool, serving, before):
+                    return pool, value, blind_at
         finally:
             if pool.lock._is_owned():  # type: ignore[attr-defined]  # a signal handler may have raised before or after
                 pool.lock.release()
+        return self._refill(scope, deadline)  # the pool was dropped meanwhile: what was reserved before is a gap
 
     def _new_pool(self, scope: Scope) -> BlockPool:
         begin, fetch = partial(self._held.begin, scope), partial(self.fetch, scope)

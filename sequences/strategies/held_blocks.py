@@ -68,11 +68,13 @@ class HeldBlocks:
             if not self.pools:
                 self._emptied()
 
-    def serve(self, scope: Scope, pool: BlockPool, values: Iterator[int], before: Iterator[int]) -> None:
-        """Serve these values next, unless the tables were made again or a signal handler refilled the scope."""
+    def serve(self, scope: Scope, pool: BlockPool, values: Iterator[int], before: Iterator[int]) -> bool:
+        """Serve these values next, unless a signal handler refilled the scope; return False if the pool was dropped."""
         with self.lock:
-            if self.pools.get(scope) is pool and pool.serving is before:
+            held = self.pools.get(scope) is pool
+            if held and pool.serving is before:
                 pool.serving = values
+            return held
 
     def note(self, scope: Scope, value: int | None) -> None:
         """Remember the highest value, so that no lower one is taken of what others give back."""

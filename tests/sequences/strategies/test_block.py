@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from sequences import get_last_value, get_next_value, get_next_values, put_next
+from sequences import changes, get_last_value, get_next_value, get_next_values, put_next
 from sequences.commit.retries import Deadline
-from sequences.exceptions import SequenceExhausted, SequenceUnavailable
+from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, block, block_pool, held_blocks
@@ -458,6 +458,40 @@ def test_values_of_a_pool_that_another_one_has_replaced(allocator: BlockAllocato
     allocator._held.drop(scope)
     allocator._held.serve(scope, pool, iter([99]), before=pool.serving)
     assert [*pool.serving] == []
+
+
+def test_a_freeze_while_a_block_arrives(
+    allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a change nobody gets a value that was reserved before it: not who reserved it, and not who waits for it."""
+    stored, go_on, begun = threading.Event(), threading.Event(), list[bool]()
+    wire.after("UpdateItem", lambda: (stored.set(), go_on.wait(30)))
+    monkeypatch.setattr(block, "is_inner", lambda: bool(begun.append(False)))
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(get_next_value, "block", scope=scope)
+        assert stored.wait(30)
+        second = threads.submit(get_next_value, "block", scope=scope)
+        wait_until(lambda: len(begun) == 2)
+        changes.freeze("block", scope=scope, by="ana", reason="a test")
+        go_on.set()
+        assert [type(taking.exception()) for taking in (first, second)] == [SequenceFrozen] * 2
+    changes.thaw("block", scope=scope, by="ana", reason="a test")
+    assert get_next_value("block", scope=scope) == 11
+
+
+def test_a_drop_while_callers_wait(
+    allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many callers wait for a block that is dropped, one block is reserved for all of them."""
+    pool, begun = allocator._held.pool(scope), list[bool]()
+    monkeypatch.setattr(block, "is_inner", lambda: bool(begun.append(False)))
+    with ThreadPoolExecutor(4) as threads:
+        with pool.lock:
+            taking = [threads.submit(get_next_value, "block", scope=scope) for _ in range(4)]
+            wait_until(lambda: len(begun) == 4)
+            allocator._held.drop(scope)
+        assert sorted(one.result() for one in taking) == [1, 2, 3, 4]
+    assert wire.operations.count("UpdateItem") == 1
 
 
 def test_the_end_of_a_process(

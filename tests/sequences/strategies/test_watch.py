@@ -30,7 +30,7 @@ from sequences.exceptions import AccessRefused, OutcomeUnknown, SequenceFrozen, 
 from sequences.registry import strategies
 from sequences.rows import history
 from sequences.services.arguments import reserving
-from sequences.strategies import BlockAllocator, Strategy, held_blocks, watch
+from sequences.strategies import BlockAllocator, Strategy, block, held_blocks, watch
 from sequences.strategies.block_pool import Block, BlockPool
 from sequences.testing.callers import at_once, take_some
 from sequences.testing.embedded import Engine
@@ -305,6 +305,25 @@ class TestStopped:
         pool.serving = stopped()
         with pytest.raises(SequenceFrozen):
             get_next_value("block", scope=scope)
+
+    def test_a_look_before_a_half_begins(
+        self, allocator: BlockAllocator, scope: str, time_passes: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same holds if the look comes when a caller is about to take the next half of the block."""
+        take_some("block", scope, 5)
+
+        def stopped() -> bool:
+            patch.undo()
+            with elsewhere():
+                changes.freeze("block", scope=scope, **WHO)
+            time_passes.now += 10_000
+            allocator._watch.look()
+            return False
+
+        with monkeypatch.context() as patch:
+            patch.setattr(block, "is_inner", stopped)
+            with pytest.raises(SequenceFrozen):
+                get_next_value("block", scope=scope)
 
     def test_no_change(self, allocator: BlockAllocator, scope: str, time_passes: Clock, wire: Wire) -> None:
         """It goes on with its block after one look, which is one query."""
@@ -590,18 +609,21 @@ class TestThreads:
     def test_a_scope_that_is_dropped_while_its_first_block_begins(
         self, allocator: BlockAllocator, scope: str, threads: Threads, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Nobody looks when no block is left, however the two meet."""
+        """Nobody looks when no block is left, however the two meet; the block that follows is looked after."""
         new_pool, dropped = allocator._held.pool, list[Future[None]]()
 
-        def drop_at_once(scope: str) -> BlockPool:
+        def drop_the_first(scope: str) -> BlockPool:
             pool = new_pool(scope)
-            dropped.append(dropper.submit(allocator._held.drop, scope))
-            wait(dropped, 0.2)
+            if not dropped:
+                dropped.append(dropper.submit(allocator._held.drop, scope))
+                wait(dropped, 0.2)
             return pool
 
         with ThreadPoolExecutor(1) as dropper:
-            monkeypatch.setattr(allocator._held, "pool", drop_at_once)
-            assert take_some("block", scope, 1) == [1]
+            monkeypatch.setattr(allocator._held, "pool", drop_the_first)
+            assert take_some("block", scope, 1)[0] in (1, 11)
+        wait_until(lambda: (threads.begun, threads.ended) == (2, 1))
+        allocator._held.drop(scope)
         wait_until(lambda: threads.ended == threads.begun)
         assert allocator._watch._running is None
 
