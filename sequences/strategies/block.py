@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 MOST_FETCHES = 8
 LARGEST_BLOCK = 10**9
 STOP_SECONDS = 1.0 - GRACE_SECONDS  # for giving back, so that nothing of it is under way after a second
+ALLOCATORS = set[weakref.ref["BlockAllocator"]]()
+"""Those of this process that are still used."""
 
 
 class BlockAllocator(CounterStrategy):
@@ -82,7 +84,7 @@ class BlockAllocator(CounterStrategy):
         self._fetches: list[Fetch] = []
         self._process = os.getpid()
         self._watch = Watch(self, self._held.drop, self._held.compare)
-        atexit.register(_give_back, weakref.ref(self))
+        ALLOCATORS.add(weakref.ref(self, ALLOCATORS.discard))
 
     def committer(self) -> Committer:
         self._births: LRU[str] = LRU()
@@ -207,14 +209,15 @@ class BlockAllocator(CounterStrategy):
         self._fetches.append(fetch)
         return fetch
 
-    def give_back(self) -> None:
+    def give_back(self, seconds: float | None = None) -> None:
         """Give back all reserved values that nobody got, and log how many could not be. Takes a second at the most.
 
-        A forked child leaves alone what its parent still serves.
+        A process that stops has fewer `seconds`. A forked child leaves alone what its parent still serves.
         """
         if self._process != os.getpid():
             return
-        deadline = Deadline(timing=self.timing, seconds=STOP_SECONDS, client=self.config.client)
+        seconds = STOP_SECONDS if seconds is None else seconds
+        deadline = Deadline(timing=self.timing, seconds=seconds, client=self.config.client)
         if unused := self._held.give_back(deadline):
             logger.info("sequence %s: %d reserved values stay unused", self.alias, unused)
 
@@ -222,8 +225,10 @@ class BlockAllocator(CounterStrategy):
         return self._held.held(scope)
 
 
-def _give_back(reference: weakref.ref[BlockAllocator]) -> None:
-    """Give back, at the end of the process, what it did not use."""
-    strategy = reference()
-    if strategy is not None:
-        strategy.give_back()
+@atexit.register
+def _give_back_all() -> None:
+    """Give back, at the end of the process, what it did not use: in a second, however many allocators it has."""
+    over = elapsed() + STOP_SECONDS
+    for reference in list(ALLOCATORS):
+        if allocator := reference():
+            allocator.give_back(over - elapsed())

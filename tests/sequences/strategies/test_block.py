@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import _thread
+import atexit
+import gc
 import logging
 import threading
 import time
@@ -10,12 +12,13 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from sequences import changes, get_last_value, get_next_value, get_next_values, put_next
+from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next
 from sequences.commit.retries import Deadline
-from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceUnavailable
+from sequences.exceptions import OutcomeUnknown, SequenceExhausted, SequenceFrozen, SequenceUnavailable
 from sequences.registry import strategies
 from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, block, block_pool, held_blocks
@@ -464,14 +467,19 @@ def test_a_freeze_while_a_block_arrives(
     allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a change nobody gets a value that was reserved before it: not who reserved it, and not who waits for it."""
-    stored, go_on, begun = threading.Event(), threading.Event(), list[bool]()
-    wire.after("UpdateItem", lambda: (stored.set(), go_on.wait(30)))
-    monkeypatch.setattr(block, "is_inner", lambda: bool(begun.append(False)))
+    stored, go_on, inner = threading.Event(), threading.Event(), mock.Mock(return_value=False)
+
+    def hold() -> None:
+        stored.set()
+        assert go_on.wait(30)
+
+    wire.after("UpdateItem", hold)
+    monkeypatch.setattr(block, "is_inner", inner)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(get_next_value, "block", scope=scope)
         assert stored.wait(30)
         second = threads.submit(get_next_value, "block", scope=scope)
-        wait_until(lambda: len(begun) == 2)
+        wait_until(lambda: inner.call_count == 2)
         changes.freeze("block", scope=scope, by="ana", reason="a test")
         go_on.set()
         assert [type(taking.exception()) for taking in (first, second)] == [SequenceFrozen] * 2
@@ -483,36 +491,81 @@ def test_a_drop_while_callers_wait(
     allocator: BlockAllocator, scope: str, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many callers wait for a block that is dropped, one block is reserved for all of them."""
-    pool, begun = allocator._held.pool(scope), list[bool]()
-    monkeypatch.setattr(block, "is_inner", lambda: bool(begun.append(False)))
+    pool, inner = allocator._held.pool(scope), mock.Mock(return_value=False)
+    monkeypatch.setattr(block, "is_inner", inner)
     with ThreadPoolExecutor(4) as threads:
         with pool.lock:
             taking = [threads.submit(get_next_value, "block", scope=scope) for _ in range(4)]
-            wait_until(lambda: len(begun) == 4)
+            wait_until(lambda: inner.call_count == 4)
             allocator._held.drop(scope)
         assert sorted(one.result() for one in taking) == [1, 2, 3, 4]
     assert wire.operations.count("UpdateItem") == 1
 
 
-def test_the_end_of_a_process(
-    allocator: BlockAllocator, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
-) -> None:
-    """What is left is given back within half a second, and a request of half a second; the rest is logged."""
-    deadlines: list[Deadline] = []
+class TestEnd:
+    """The end of a process."""
 
-    def give_back(deadline: Deadline) -> int:
-        deadlines.append(deadline)
-        return 3
+    @pytest.fixture
+    def ends(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+        """Ends a process that has these allocators alone, by the clock."""
+        monkeypatch.setattr(block, "elapsed", clock)
 
-    monkeypatch.setattr(allocator._held, "give_back", give_back)
-    with logged.at_level(logging.INFO, "sequences"):
-        block._give_back(weakref.ref(allocator))
-    (deadline,) = deadlines
-    assert (deadline.seconds, deadline.client, deadline.timing) == (0.5, "default", allocator.timing)
-    assert logged.messages == ["sequence block: 3 reserved values stay unused"]
+        def ends(*references: Any) -> None:
+            monkeypatch.setattr(block, "ALLOCATORS", set(references))
+            block._give_back_all()
 
+        return ends
 
-def test_a_strategy_that_is_gone_gives_nothing_back() -> None:
-    """At the end of a process a strategy that nobody uses any more is left alone."""
-    gone: Any = lambda: None  # noqa: E731 - as a dead reference
-    block._give_back(gone)
+    def test_what_is_left(
+        self,
+        allocator: BlockAllocator,
+        ends: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+        logged: pytest.LogCaptureFixture,
+    ) -> None:
+        """It is given back within half a second, and a request of half a second; the rest is logged."""
+        deadlines: list[Deadline] = []
+
+        def give_back(deadline: Deadline) -> int:
+            deadlines.append(deadline)
+            return 3
+
+        monkeypatch.setattr(allocator._held, "give_back", give_back)
+        with logged.at_level(logging.INFO, "sequences"):
+            ends(weakref.ref(allocator))
+        (deadline,) = deadlines
+        assert (deadline.seconds, deadline.client, deadline.timing) == (0.5, "default", allocator.timing)
+        assert logged.messages == ["sequence block: 3 reserved values stay unused"]
+
+    def test_many_in_a_silence(
+        self,
+        clock: Clock,
+        scope: str,
+        ends: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+        logged: pytest.LogCaptureFixture,
+    ) -> None:
+        """However many allocators have blocks while the engine is silent, they take a second together."""
+        allocators = [reserving(make("block", clock=clock, block_size=10)) for _ in range(3)]
+        for one in allocators:
+            one.next_value(scope)
+
+        def unanswered(operation: str, request: object, *, seconds: float, **_: object) -> dict[str, Any]:
+            clock.now += seconds
+            raise OutcomeUnknown("no answer")
+
+        began = clock.now
+        monkeypatch.setattr(dynamodb, "call", unanswered)
+        with logged.at_level(logging.INFO, "sequences"):
+            ends(*map(weakref.ref, allocators))
+        assert clock.now == began + 1.0
+        assert logged.messages == ["sequence block: 9 reserved values stay unused"] * 3
+
+    def test_those_that_are_gone(self, ends: Callable[..., None]) -> None:
+        """An allocator that nobody uses any more gives nothing back, and nothing of it stays in memory."""
+        hooks, made = atexit._ncallbacks(), weakref.ref(make("block"))
+        assert made in block.ALLOCATORS
+        assert atexit._ncallbacks() == hooks
+        gc.collect()
+        assert (made(), made in block.ALLOCATORS) == (None, False)
+        ends(made)
