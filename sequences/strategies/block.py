@@ -42,7 +42,7 @@ class BlockAllocator(CounterStrategy):
 
     1. A value is handed out once, across threads, processes and forks: a block belongs to one process.
     2. Within one process values increase. Exception: what goes straight to the counter, which is a request for more
-       than a block, or for several values with a token.
+       than a block, for several values with a token, or for several items of `put_next_together`.
     3. In steady state no caller waits: the next block is fetched when half of one is used.
     4. With an idempotency token at most one item is stored, across processes and days.
     5. A process that stops in order gives back what it did not use, within a second, and the next one that begins in
@@ -166,9 +166,7 @@ class BlockAllocator(CounterStrategy):
     def take(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
         """Take values from memory, or from the counter if they are more than a block."""
         if count > self.option["block_size"]:
-            taken = super().take(scope, count, deadline)
-            self._held.note(scope, values_of(taken)[-1])
-            return taken
+            return self.take_in_a_row(scope, count, deadline)
         values = list[int]()
         try:
             while len(values) < count:
@@ -183,6 +181,12 @@ class BlockAllocator(CounterStrategy):
             pending.charge(write_units=count * pool.units_per_value)
         pending.settle(values)
         return pending
+
+    def take_in_a_row(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
+        """Take them, and remember the last one, so that no lower values are taken back after it."""
+        taken = super().take_in_a_row(scope, count, deadline)
+        self._held.note(scope, values_of(taken)[-1])
+        return taken
 
     def fetch(self, scope: Scope, count: int, deadline: Deadline) -> Block:
         """Reserve one block from the counter, or a smaller one close to MAXIMUM."""

@@ -135,6 +135,10 @@ class CounterStrategy(WithCounters):
             raise pending.answer
         return pending
 
+    def take_in_a_row(self, scope: Scope, count: int, deadline: Deadline) -> Pending[ReserveRequest]:
+        """Take values that follow each other, as `take` does: straight from the counter."""
+        return CounterStrategy.take(self, scope, count, deadline)
+
     def takeable(
         self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline
     ) -> Sequence[Pending[PutRequest]]:
@@ -166,8 +170,8 @@ class CounterStrategy(WithCounters):
             if singles:
                 _share(self.take(scope, len(singles), deadline), singles)
             for pending in waiting:
-                if pending.request.count > 1:  # from the counter, as the values must follow each other
-                    _share(CounterStrategy.take(self, scope, pending.request.count, deadline), [pending])
+                if pending.request.count > 1:
+                    _share(self.take_in_a_row(scope, pending.request.count, deadline), [pending])
         except SequenceExhausted:
             if len(waiting) == 1:
                 raise

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from project.paths import ROOT
-from sequences import changes, dynamodb, get_last_value, get_next_value, put_next
+from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_together
 from sequences.dynamodb import expressions
 from sequences.dynamodb.expressions import BORN, GIVEN_BACK
 from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
@@ -177,6 +177,21 @@ class TestOrder:
         own = begin()
         assert own.reserve(scope, 25, own.deadline())[0] == 21
         assert own.next_value(scope) > 45
+
+    @pytest.mark.parametrize("token", [None, "one"])
+    def test_after_several_in_a_row(self, begin: Begin, scope: str, token: str | None) -> None:
+        """The same holds for several values straight from the counter, also where the sequence ends with them."""
+        other, own = (begin(block_size=5, MAXIMUM=12) for _ in range(2))
+        assert [own.next_value(scope), other.next_value(scope)] == [1, 6]
+        if token:
+            assert [*get_next_values(2, "block", scope=scope, idempotency_token=token)] == [11, 12]
+        else:
+            assert [one.value for one in put_next_together("block", [{}, {}], scope=scope)] == [11, 12]
+        other.give_back()
+        assert [own.next_value(scope) for _ in range(4)] == [2, 3, 4, 5]
+        with pytest.raises(SequenceExhausted):
+            own.next_value(scope)
+        assert begin(block_size=5, MAXIMUM=12).next_value(scope) == 7
 
     def test_higher_ones(self, held: BlockAllocator, begin: Begin, scope: str) -> None:
         """What is higher than all that a process got is taken, also its own, and the rest stays."""
