@@ -74,7 +74,7 @@ async def aget_last_value(
     """Await `get_last_value`. Callers that await at the same time share one read."""
     if strategies.has_lines(sequence):
         look = partial(get_last_value, sequence, scope=scope, date=date, period=period)
-        return await in_thread(sequence, scope, look)
+        return await in_thread(sequence, scope, look, writes=False)
     began = time.monotonic()
     strategy, counted, _ = placed(sequence, scope, date, period)
     call = _LastValue(strategy, counted, strategy.deadline(began))
@@ -92,7 +92,7 @@ async def aget_item(
 ) -> StoredItem | None:
     """Await `get_item`."""
     read = partial(get_item, sequence, value, scope=scope, date=date, period=period)
-    return await in_thread(sequence, scope, read)
+    return await in_thread(sequence, scope, read, writes=False)
 
 
 async def afind(
@@ -105,7 +105,7 @@ async def afind(
 ) -> StoredItem | None:
     """Await `find`."""
     read = partial(find, text, sequence, scope=scope, date=date, period=period)
-    return await in_thread(sequence, scope, read)
+    return await in_thread(sequence, scope, read, writes=False)
 
 
 async def aitems(
@@ -119,8 +119,8 @@ async def aitems(
 ) -> AsyncIterator[StoredItem]:
     """Give the items as `items` does, to `async for`."""
     query = partial(pages, sequence, scope, date, period, after, newest_first=newest_first)
-    found = await in_thread(sequence, scope, query)
-    while (page := await in_thread(sequence, scope, partial(next, found, None))) is not None:
+    found = await in_thread(sequence, scope, query, writes=False)
+    while (page := await in_thread(sequence, scope, partial(next, found, None), writes=False)) is not None:
         for item in page:
             yield item
 
@@ -215,6 +215,7 @@ class _Reserve(Call):
 
 
 class _LastValue(Call):
+    writes = False
     last_value: int | None
 
     @classmethod

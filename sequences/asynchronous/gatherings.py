@@ -60,6 +60,7 @@ class Call(ABC):
     size = 0
     most_together: float = inf
     """How many actions the calls of one group may have; with 0 each call goes alone."""
+    writes = True
 
     def __init__(
         self, strategy: Strategy, scope: Scope, deadline: Deadline, pendings: Sequence[Pending[Any]] = ()
@@ -187,7 +188,7 @@ class Gatherings:
 
     def _give_up(self, call: Call) -> None:
         """Answer a call with an error. A thread logs it: the one that has begun with the call, or another."""
-        call.fail(call.deadline.give_up(TOOK_TOO_LONG, outcome_unknown=call.taken))
+        call.fail(call.deadline.give_up(TOOK_TOO_LONG, outcome_unknown=call.taken and call.writes))
         if not call.taken:
             self._hand_over(partial(call.context.run, call.report))
 
@@ -255,9 +256,10 @@ gatherings = Gatherings()
 os.register_at_fork(after_in_child=gatherings.reset)
 
 
-async def in_thread(sequence: str, scope: str | None, work: Callable[[], A]) -> A:
+async def in_thread(sequence: str, scope: str | None, work: Callable[[], A], *, writes: bool = True) -> A:
     """Do some work in a thread, apart from the calls of others."""
     call = _Alone(strategies[sequence], scope, work)
+    call.writes = writes
     await gatherings.serve(call)
     done: A = call.done
     return done

@@ -22,9 +22,12 @@ from pytest_django import Settings
 
 import sequences
 from sequences import (
+    afind,
+    aget_item,
     aget_last_value,
     aget_next_value,
     aget_next_values,
+    aitems,
     aput_next,
     aput_next_many,
     get_last_value,
@@ -654,6 +657,42 @@ class TestDeadlines:
         wait_until(lambda: not gatherings._by_key)
         assert "second" not in titles("sort-key", scope)
         assert all(f"sequence sort-key scope {scope}: gave up" in message for message in told())
+
+    @pytest.mark.parametrize(
+        ("operation", "in_series", "read"),
+        [
+            ("GetItem", False, lambda scope: aget_last_value("atomic", scope=scope)),
+            ("GetItem", True, lambda scope: aget_last_value("atomic", scope=scope)),
+            ("GetItem", False, lambda scope: aget_item("atomic", 1, scope=scope)),
+            ("GetItem", False, lambda scope: afind("1", "atomic", scope=scope)),
+            ("Query", False, lambda scope: anext(aitems("atomic", scope=scope))),
+        ],
+    )
+    def test_a_read_that_hangs(
+        self,
+        operation: str,
+        in_series: bool,
+        read: Callable[[str], Awaitable[Any]],
+        scope: str,
+        waited: Clock,
+        install: Callable[..., Strategy],
+        wire: Wire,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """A caller that reads gives up, too, and is not told that anything may be stored."""
+        install("atomic", clock=waited, deadline=30.0)
+        monkeypatch.setattr(strategies, "has_lines", lambda _: in_series)
+
+        async def caller() -> Any:
+            with Held(wire, operation) as request:
+                reading = asyncio.ensure_future(read(scope))
+                await request.reached()
+                waited.now += 30.0 + LATE_SECONDS
+                return await outcomes(reading)
+
+        (error,) = asyncio.run(caller())
+        assert isinstance(error, SequenceUnavailable)
+        assert not error.outcome_unknown
 
     def test_one_that_has_passed(
         self, scope: str, clock: Clock, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
