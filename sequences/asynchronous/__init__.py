@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..actions import Action
 from ..commit.requests import Pending, ReserveRequest, values_of
 from ..commit.retries import latest
-from ..exceptions import SequenceError
+from ..exceptions import GaveUp, SequenceError
 from ..metrics import NOTHING, metrics
 from ..registry import strategies
 from ..services import get_last_value, get_next_values
@@ -182,7 +182,9 @@ async def _put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
     call.begin()
     with metrics.call("put", call.strategy.alias) if metrics.on else NOTHING:
         if call.pendings:
-            await gatherings.serve(_Put(call))
+            waiting = _Put(call)
+            await gatherings.serve(waiting)
+            waiting.require()
         return answers(call)
 
 
@@ -198,6 +200,14 @@ class _Put(Call):
     def serve(cls, calls: Sequence[_Put]) -> None:
         pendings = [pending for call in calls for pending in call.pendings]
         store(calls[0].strategy, calls[0].scope, pendings, latest([call.deadline for call in calls]))
+
+    def require(self) -> None:
+        """Raise an error of the whole call if nothing is stored, as `put` does. One that gave up is an answer."""
+        answers = [pending.answer for pending in self.pendings]
+        is_own = any(answer is self.error for answer in answers)
+        stores = any(isinstance(answer, Allocation) for answer in answers)
+        if self.error and is_own and not stores and not isinstance(self.error, GaveUp):
+            raise self.error
 
 
 class _Reserve(Call):

@@ -49,6 +49,7 @@ from sequences.exceptions import (
     SequenceError,
     SequenceExhausted,
     SequenceUnavailable,
+    TableMissing,
     WriteCancelled,
 )
 from sequences.registry import strategies
@@ -211,6 +212,16 @@ class TestTwins:
             asyncio.run(getattr(sequences, f"a{twin}")(*arguments, **options))
         assert str(awaited.value) == str(called.value)
         assert wire.sent == []
+
+    @pytest.mark.parametrize("name", PUTS)
+    def test_an_error_of_the_whole_call(self, name: str, scope: str, install: Callable[..., Strategy]) -> None:
+        """What only the tables tell, and what concerns all items, is raised as by the namesake."""
+        install("sort-key", TABLE="no_such_table")
+        items: Any = {} if name == "put_next" else [{}, {}]
+        with pytest.raises(TableMissing):
+            getattr(sequences, name)("sort-key", items, scope=scope)
+        with pytest.raises(TableMissing):
+            asyncio.run(getattr(sequences, f"a{name}")("sort-key", items, scope=scope))
 
     def test_no_items(self) -> None:
         """Many items may be none."""

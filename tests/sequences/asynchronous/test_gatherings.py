@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -24,11 +25,15 @@ from sequences.asynchronous.gatherings import (
 )
 from sequences.commit.requests import Pending, PutRequest, values_of
 from sequences.commit.retries import Deadline
-from sequences.exceptions import InvalidItem, SequenceUnavailable
+from sequences.exceptions import InvalidItem, SequenceExhausted, SequenceUnavailable
 from sequences.services.puts import PutCall
+from sequences.types import Allocation
 from tests.sequences.support import Clock
 
 WRONG, BUG = InvalidItem("Too large."), ValueError("a bug")
+USED_UP = SequenceExhausted("No value is left.")
+GAVE_UP = SequenceUnavailable("The engine is away.", attempts=1, seconds=1.0)
+STORED = Allocation(sequence="stub", scope="ABC", value=1, attempts=1, replayed=False, write_units=1.0, read_units=0.0)
 
 
 class Step(Call):
@@ -227,6 +232,30 @@ class TestCalls:
         puts.pendings, puts.deadline = pendings, Deadline()
         call = _Put(puts)
         assert (call.most_together, call.actions, call.size, call.pendings) == (most, 3, 10, pendings)
+
+    @pytest.mark.parametrize(
+        ("answers", "error", "raises"),
+        [
+            ([STORED, STORED], None, False),
+            ([WRONG, WRONG], None, False),
+            ([USED_UP, USED_UP], USED_UP, True),
+            ([WRONG, USED_UP], USED_UP, True),
+            ([STORED, USED_UP], USED_UP, False),
+            ([WRONG, WRONG], USED_UP, False),
+            ([GAVE_UP, GAVE_UP], GAVE_UP, False),
+        ],
+    )
+    def test_an_error_of_the_whole_call(self, answers: list[Any], error: Exception | None, raises: bool) -> None:
+        """It is raised where nothing is stored, unless it gave up, or concerned only others of the group."""
+        puts = PutCall("stub", [], "ABC", None, None)
+        puts.strategy, puts.counted, puts.deadline = self.stub(), "ABC", Deadline()
+        puts.pendings = [Pending(PutRequest(item={})) for _ in answers]
+        for pending, answer in zip(puts.pendings, answers, strict=True):
+            pending.settle(answer)
+        call = _Put(puts)
+        call.error = error
+        with pytest.raises(SequenceExhausted) if raises else nullcontext():
+            call.require()
 
     @pytest.mark.parametrize(("group", "most"), [(True, float("inf")), (False, 0)])
     def test_values(self, group: bool, most: float) -> None:
