@@ -66,8 +66,10 @@ class ItemWriter(Committer):
                 if turn.last_value is not None:
                     self.assigner.accept_hint(scope, Hint(turn.last_value, self._clock()))
                 self._turns[scope] = turn
-                yield turn.place > 0
-                self._turns.pop(scope, None)
+                try:
+                    yield turn.place > 0
+                finally:
+                    self._turns.pop(scope, None)
                 own = self.assigner.hint(scope)
                 turn.last_value = own.last_value if own and own.at >= wanted_at else None
             if own:

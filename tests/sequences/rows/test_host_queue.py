@@ -16,7 +16,7 @@ from sequences.commit import host_memory
 from sequences.commit.requests import Pending, allocated
 from sequences.commit.retries import Deadline
 from sequences.dynamodb import expressions
-from sequences.exceptions import NotWritten
+from sequences.exceptions import NotWritten, SequenceFrozen
 from sequences.registry import strategies
 from sequences.rows import host_queue
 from sequences.rows.assignments import Assignment
@@ -431,6 +431,21 @@ def test_what_a_turn_costs(configured: str, scope: str) -> None:
     writer._turns[scope] = host_queue.Turn(read_units=2.0, write_units=3.0)
     writer._charge(scope, Assignment(pendings, [1, 2], read_units=1.0))
     assert [(pending.read_units, pending.write_units) for pending in pendings] == [(1.5, 1.5)] * 2
+
+
+def test_a_turn_that_ends_with_an_error(configured: str, scope: str) -> None:
+    """Nothing of it stays in memory."""
+    writer = make("sort-key").item_writer
+    writer.lives.bind(dynamodb.call)
+
+    def refused() -> None:
+        with writer.exclusively(scope, Deadline()):
+            assert list(writer._turns) == [scope]
+            raise SequenceFrozen("the books are closed")
+
+    with pytest.raises(SequenceFrozen):
+        refused()
+    assert writer._turns == {}
 
 
 class TestStrategies:
