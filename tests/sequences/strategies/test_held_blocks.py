@@ -179,12 +179,12 @@ class TestPools:
         """Values are served by the pool that asked for them, and only where nobody refilled it meanwhile."""
         pool = held.pools("a")["a"]
         before, values = pool.serving, iter([1])
-        held.blocks.serve("a", pool, values, before)
+        assert held.blocks.serve("a", pool, values, before)
         assert pool.serving is values
-        held.blocks.serve("a", pool, iter([2]), before)
+        assert held.blocks.serve("a", pool, iter([2]), before)
         assert pool.serving is values
         held.blocks.drop("a")
-        held.blocks.serve("a", pool, iter([3]), values)
+        assert not held.blocks.serve("a", pool, iter([3]), values)
         assert pool.serving is values
 
     def test_how_many_are_held(self, held: Held) -> None:
