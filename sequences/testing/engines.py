@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import cache
 from unittest import mock
 
+from ..commit.retries import Deadline
 from ..dynamodb import client
 from ..dynamodb.configuration import ClientOptions, client_options, clients
 from ..dynamodb.making import Making
 from ..exceptions import InvalidSequence
 from ..registry import strategies
+from ..strategies.block import ALLOCATORS
 from .embedded import Engine, EngineError
 from .moto_server import patched_moto
 
@@ -55,6 +57,7 @@ def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
         finally:
             strategies.drop()
             _end_makings(clients)
+            _end_fetches()
 
 
 def _end_makings(clients: dict[str, client._Client]) -> None:
@@ -67,6 +70,15 @@ def _end_makings(clients: dict[str, client._Client]) -> None:
             making.wait(client.MAKING_SECONDS)
             if making.made is None:
                 _making.cache_clear()
+
+
+def _end_fetches() -> None:
+    """Let the blocks that threads fetch ahead arrive: a later test's engine is none of theirs."""
+    deadline = Deadline()
+    for reference in list(ALLOCATORS):
+        if allocator := reference():
+            for fetch in allocator._fetches:
+                fetch.wait(deadline)
 
 
 @contextmanager

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from logging.config import DictConfigurator
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.management import call_command
@@ -23,6 +25,7 @@ from sequences.logs import EVENTS, FIELDS, JSONFormatter
 from sequences.registry import strategies
 from sequences.rest import request_ids
 from sequences.strategies import sort_key
+from sequences.testing.engines import ENDPOINT, sending_by
 from tests.attacks.support import ATTACKED, RESERVING, every_strategy
 from tests.sequences.support import SEQUENCES as CONFIGURED
 from tests.sequences.support import delete_row, handled, import_row, set_counter, stored, wait_until
@@ -90,14 +93,10 @@ def records(caplog: pytest.LogCaptureFixture) -> Iterator[Records]:
 def with_credentials(_proxy: Proxy) -> Iterator[None]:
     """Every strategy behind the proxy, with its own credentials and tables; the hasty ones soon give up."""
     configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="logs_")
-    with pytest.MonkeyPatch.context() as patch, configured:
-        for variable, value in {**CREDENTIALS, "AWS_ENDPOINT_URL_DYNAMODB": _proxy.endpoint}.items():
-            patch.setenv(variable, value)
-        strategies.reset()
+    with mock.patch.dict(os.environ, {**CREDENTIALS, ENDPOINT: _proxy.endpoint}), configured, sending_by({}):
         call_command("create_tables", verbosity=0)
         dynamodb.delete_table(dynamodb.table_name("no_such_table"))
         yield
-    strategies.reset()
 
 
 def item(**more: object) -> dict[str, Any]:

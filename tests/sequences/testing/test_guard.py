@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -16,8 +20,11 @@ from pytest_django import Settings
 
 from project.paths import ROOT
 from sequences import dynamodb, get_last_value, get_next_value, put_next
+from sequences.commit.retries import Deadline
 from sequences.ops.tables import create_tables
-from sequences.testing import engine_at, moto_engine, plugin, sequence_tables
+from sequences.registry import strategies
+from sequences.strategies.block_pool import Fetch
+from sequences.testing import engine_at, engines, moto_engine, plugin, sequence_tables
 from sequences.testing.callers import at_once
 from sequences.testing.engines import sending_by
 from sequences.testing.plugin import NoEngine, NoEngineAskedFor
@@ -185,6 +192,26 @@ def test_a_client_that_was_looked_at_stays_lean(live: str, settings: Settings, m
         with asked_of_boto3() as asked:
             assert take() == 6
     assert asked.call_count == 0
+
+
+def test_a_block_that_is_fetched_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It arrives while its engine is there, so that a later test's engine gets no request of it."""
+    ends, block, arrived = threading.Event(), mock.Mock(), list[object]()
+
+    def arrive(deadline: Deadline) -> Any:
+        ends.wait(60)
+        time.sleep(0.05)
+        arrived.append(block)
+        return block
+
+    monkeypatch.setattr(strategies, "drop", ends.set)
+    fetch = Fetch(arrive, Deadline)
+    allocator = mock.Mock(_fetches=[fetch])
+    monkeypatch.setattr(engines, "ALLOCATORS", {weakref.ref(allocator)})
+    with sending_by(NoEngine()):
+        ends.clear()
+        fetch.start()
+    assert (arrived, fetch.take()) == ([block], block)
 
 
 @pytest.mark.needs_engine
