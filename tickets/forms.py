@@ -109,6 +109,12 @@ class ServiceForm(forms.Form):
             self._show(self.problem)
 
     @property
+    def compares(self) -> bool:
+        """Whether what is there now has fields of this form: a comment's may be of a ticket that has moved."""
+        current = self.problem and self.problem.current
+        return any(hasattr(current, name) for name in self.validated_by)
+
+    @property
     def differences(self) -> list[Difference]:
         """The fields in which what was typed differs from what is there now."""
         current = self.problem and self.problem.current

@@ -60,6 +60,11 @@ class Renames:
                 raise
             return act(named)
 
+    def learn(self, partition: str, key: str) -> None:
+        """Take notice of the key in a project's row: where that is another one, another process has renamed it."""
+        if self._known and self._known.keys.get(partition, partition) != key:
+            self.forget()
+
     def forget(self) -> None:
         """Read the renames again before their next use."""
         self._known = None

@@ -191,7 +191,7 @@ def restore_ticket(
             return Step(event=event, row=row)
         if sealed["version"] != row["version"]:  # it was restored and voided again after the row was read
             raise StaleVersion(store.tickets.ticket_from_row(row))
-        values = {**sealed["content"], "updated_by": by, "updated_at": now}
+        values = {"status": Status.OPEN, **sealed["content"], "updated_by": by, "updated_at": now}
         update, after = store.tickets.changing(
             row, values, removed=("void", "sealed_until"), version=version, only=store.tickets.VOID
         )

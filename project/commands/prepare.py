@@ -20,7 +20,7 @@ import django
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
-from django.db import OperationalError, connection
+from django.db import Error, connection
 
 from project import environment
 from project.commands.bootstrap import fail
@@ -63,7 +63,7 @@ def main() -> int:
             collect_static(settings.STATIC_ROOT)
     except environment.WrongEnvironment as error:
         return fail(error)
-    except (CommandError, ImproperlyConfigured, OperationalError, SequenceUnsound) as error:
+    except (CommandError, Error, ImproperlyConfigured, SequenceUnsound) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -25,6 +25,15 @@ from sequences.testing.embedded import Engine
 RUNS = 2
 
 
+def test_a_file_that_is_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the SQL database refuses is said in one line."""
+    (tmp_path / "notes.txt").write_text("These are some notes, and no database at all. " * 20)
+    own = {"DATABASE_URL": f"sqlite:///{tmp_path}/notes.txt", "DJANGO_SETTINGS_MODULE": environment.DEVELOPMENT}
+    command = [sys.executable, "-m", "project.commands.prepare"]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: file is not a database\n")
+
+
 def has_postgresql() -> bool:
     """Whether this machine has PostgreSQL's server."""
     try:
@@ -61,8 +70,8 @@ def test_several_at_once(database: str) -> None:
         runs = [
             subprocess.Popen(command, cwd=ROOT, env={**os.environ, **own}, stderr=subprocess.PIPE) for _ in range(RUNS)
         ]
-        said = [run.communicate(timeout=120)[1] for run in runs]
-        assert said == [b""] * RUNS
+        said = b"".join(run.communicate(timeout=120)[1] for run in runs)
+        assert [line for line in said.splitlines() if b"because the deadline has passed" not in line] == []
         assert [run.returncode for run in runs] == [0] * RUNS
     with psycopg.connect(database) as connection:
         (applied,) = connection.execute("SELECT array_agg(app || name) FROM django_migrations").fetchone() or ((),)

@@ -226,6 +226,22 @@ class TestOtherProcesses:
             rename()
         assert act() == "XYZ"
 
+    def test_a_former_key_changes_the_project_at_once(self, abc: Project) -> None:
+        """A process that has not heard of a rename changes the project by its former key."""
+        with in_another_process():
+            rename()
+        assert project_services.archive_project("ABC", by="bob").key == "XYZ"
+        with in_another_process():
+            rename("XYZ", "DEF")
+        assert project_services.update_project("XYZ", changes={"name": "Letters"}, by="bob").key == "DEF"
+
+    def test_the_list_of_all_projects_leads_to_their_tickets(self, ticket: Ticket) -> None:
+        """What lists all projects learns of a rename, so that the tickets that it asks for next are there."""
+        with in_another_process():
+            rename()
+        assert keys_listed() == ["XYZ"]
+        assert store.places.renames.partition("XYZ") == "ABC"
+
     def test_a_former_key_is_shown_for_a_while(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:
         """A process that has not heard of a rename shows the former key, until it reads the renames again."""
         with in_another_process():

@@ -476,6 +476,14 @@ class TestImportedRows:
             services.update_ticket(ABC_1, version=1, changes={"status": "open"}, by="ann")
         assert file("Ours").ticket.key.number == 2
 
+    def test_it_is_restored(self, abc: Project) -> None:
+        """A row without a status is open again after it was void."""
+        row = {"pk": "ABC", "sk": 1, "title": "Imported"}
+        dynamodb.call("put_item", {"TableName": dynamodb.table_name("tickets"), "Item": dynamodb.marshal(row)})
+        services.void_ticket(ABC_1, by="ann")
+        restored = services.restore_ticket(ABC_1, by="ann").ticket
+        assert (restored.status, restored.void, restored.title) == (Status.OPEN, None, "Imported")
+
 
 class TestLostChanges:
     def test_a_change_that_others_have_changed_since(self, ticket: Ticket, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,6 +233,22 @@ class TestTimeline:
         assert "comments/1/edit/" not in page
         assert browser.get("/ABC-1/comments/1/edit/").status_code == 409
 
+    def test_an_edit_of_what_is_gone(self, browser: Client, ticket: Ticket) -> None:
+        """Where the comment was withdrawn meanwhile, or its ticket has moved, that is said, and the text is kept."""
+        say("Mine."), say("Ours.")
+        comments.withdraw_comment(selectors.get_ticket(ABC_1), 1, by="ann")
+        page = browser.post("/ABC-1/comments/1/edit/", {"text": "Odd.", "version": "1"})
+        assert (page.status_code, "was withdrawn" in text_of(page), "Odd.</textarea>" in text_of(page)) == (
+            409,
+            True,
+            True,
+        )
+        project_services.create_project(key="XYZ", name="Rest", by="ann")
+        moves.move_ticket(ABC_1, to="XYZ", by="ann")
+        page = browser.post("/ABC-1/comments/2/edit/", {"text": "Odd.", "version": "1"})
+        said = ["is stored already" in text_of(page), "XYZ-1</a> as it is now" in text_of(page)]
+        assert (page.status_code, said, "Odd.</textarea>" in text_of(page)) == (409, [False, True], True)
+
     @pytest.mark.parametrize("way", ["edit", "withdraw"])
     def test_nobody_else_changes_it(self, browser: Client, ticket: Ticket, way: str) -> None:
         """A comment of somebody else has no form, and a form that was made up is refused; nor has a change one."""

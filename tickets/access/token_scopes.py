@@ -31,10 +31,18 @@ class TokenScope:
         return not self.project or (key is not None and self.covers(key))
 
     def covers(self, key: str | TicketKey) -> bool:
-        """Whether it opens the project of this key. Costs nothing while the renamed projects are remembered."""
-        if not self.project:
+        """Whether it opens the project of this key. Costs nothing while the renamed projects are remembered.
+
+        One query where it does not: another process may have renamed the project.
+        """
+        if not self.project or self._is_of(key):
             return True
-        return store.places.renames.partition(project_of(key)) == store.places.renames.partition(self.project)
+        store.places.renames.forget()
+        return self._is_of(key)
+
+    def _is_of(self, key: str | TicketKey) -> bool:
+        partition = store.places.renames.partition
+        return partition(project_of(key)) == partition(self.project)
 
 
 EVERYTHING = TokenScope()

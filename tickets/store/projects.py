@@ -78,6 +78,7 @@ def project_in(key: str, partition: str) -> Project:
     row = ROWS.get(partition, PROJECT_ROW)
     if row is None:
         raise ProjectNotFound(key)
+    renames.learn(partition, row["key"])
     return project_from_row(row)
 
 
@@ -100,7 +101,10 @@ def find_projects(at: Position | None, limit: int, *, archived: bool = True, tex
     def keep(row: Row) -> bool:
         return "renamed_to" not in row and is_wanted(row, archived=archived, text=text)
 
-    return ROWS.search(REGISTER, ENTRY, at=at, limit=limit, newest_first=False, keep=keep)
+    found = ROWS.search(REGISTER, ENTRY, at=at, limit=limit, newest_first=False, keep=keep)
+    for row in found.rows:
+        renames.learn(partition_from_row(row), row["key"])
+    return found
 
 
 def find_partitions(prefix: str, at: Position | None, limit: int) -> Slice:

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.test import APIClient
 
 from tests.tickets.access.test_doors import BODIES, METHODS, NOTHING, TABLE, address, in_project, need
+from tests.tickets.test_renames import in_another_process
 from tickets import moves, project_services, selectors, services
 from tickets.access.token_scopes import TokenScope
 from tickets.accounts.models import ApiToken
@@ -40,6 +41,13 @@ def refused(answer: Response, scope: str) -> bool:
     beyond = f"The scope of this token is: {scope}." in answer.content.decode() if not answer.streaming else False
     assert not beyond or (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
     return beyond
+
+
+def test_a_project_that_another_process_has_renamed(shared: Project, by_token: Program) -> None:
+    """A token of one project opens it by its new key at once."""
+    with in_another_process():
+        project_services.update_project("ABC", changes={"key": "XYZ"}, by="owner")
+    assert by_token("owner", project="ABC").get("/api/projects/XYZ/").status_code == 200
 
 
 @pytest.mark.parametrize("name", PLACES)
