@@ -276,8 +276,8 @@ class TestCommand:
         line = Line(format=f"{scope}/{{period}}/{{value}}", warn_on=timezone.now().date())
         series.create("invoices", scope, line, **WHO)
         put_next("invoices", {}, scope=scope)
-        found = json.loads(written("sequences", "doctor", "--scopes", "1000", "--format", "json"))
-        assert any(scope in one["about"] and "comes to its end" in one["found"] for one in found)
+        found = diagnose(most_scopes=1000).findings
+        assert any(scope in one.about and "comes to its end" in one.found for one in found)
 
     def test_a_line_that_ends_before_the_next_one_begins(self, scope: str) -> None:
         """The doctor goes by the line of today: no number is left until the next one begins."""
