@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +85,13 @@ class Numbers:
         if problem := (not self.is_of_others(value) and self.problem(value)) or above:
             raise ValueError(f"value is {value}, and {self.alias!r} never gives that: it is {problem}.")
         return value
+
+    def gives(self, value: int) -> bool:
+        """Whether the sequence gives this value."""
+        with suppress(ValueError):
+            self.checked(value)
+            return True
+        return False
 
     def is_of_others(self, number: int) -> bool:
         """Whether a number is a value of another Region."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InvalidPeriod
 from ..registry import strategies
 from ..rows.item_reader import item_pages, stored_item
-from ..types import Scope, StoredItem
+from ..types import Scope, StoredItem, parted
 from .arguments import placed
 from .texts import readings
+
+if TYPE_CHECKING:
+    from ..strategies.base import Strategy
 
 
 def get_item(
@@ -27,12 +30,13 @@ def get_item(
 
     A number that was withdrawn or skipped has an item, too: its `void` says by whom, when and why. With a PERIOD it is
     the item of the period of `date`, which is today unless you give one, or of a `period` such as "2026".
-    Cost: one consistent read, 1 read unit for each 4 KB of the item.
+    Cost: one consistent read, 1 read unit for each 4 KB of the item. With SERIES a value of no line that this process
+    knows costs a read of the lines first, at most once a second.
     Raises OperationNotSupported for items under keys of their own, ValueError for a value that is never given,
     InvalidSequence, InvalidScope, InvalidPeriod, SequenceUnavailable and StorageRefused.
     """
     strategy, counted, _ = placed(sequence, scope, date, period, even_ended=True)
-    return stored_item(strategy, counted, value, strategy.deadline().read)
+    return _item(strategy, counted, value)
 
 
 def find(
@@ -51,8 +55,7 @@ def find(
     """
     first = None
     for (counted, value), written in _found_places(text, sequence, scope, date, period).items():
-        strategy = strategies.by_lines(strategies[sequence], counted)
-        found = stored_item(strategy, counted, value, strategy.deadline().read)
+        found = _item(strategies.by_lines(strategies[sequence], counted), counted, value)
         if found and found.text == written:
             return found
         first = first or found
@@ -78,6 +81,25 @@ def items(
     whose partition key is the value), and what `get_item` raises.
     """
     return chain.from_iterable(pages(sequence, scope, date, period, after, newest_first=newest_first))
+
+
+def _item(used: Strategy, counted: Scope, value: int) -> StoredItem | None:
+    """The item under a value of a scope in its period."""
+    strategy = _giving(used, counted, value)
+    return stored_item(strategy, counted, value, strategy.deadline().read)
+
+
+def _giving(used: Strategy, counted: Scope, value: int) -> Strategy:
+    """The strategy that is used, or where that never gives the value, the one by another line that does (SERIES).
+
+    Another process may have made that line, so they are read again before, at most once a second.
+    """
+    scope, book = parted(counted)[0], strategies.lines(used.alias)
+    if book is None or used.numbers.gives(value):
+        return used
+    book.known.are_newer(scope, used.config.version)
+    in_period = (one for one in book.by_each(scope, book.of(scope)) if one.config.period == used.config.period)
+    return next((one for one in in_period if one.numbers.gives(value)), used)
 
 
 def _found_places(
@@ -108,6 +130,8 @@ def pages(
 ) -> Iterator[list[StoredItem]]:
     """The items of a scope, page by page (see `items`)."""
     strategy, counted, _ = placed(sequence, scope, date, period, even_ended=True)
+    if after:
+        strategy = _giving(strategy, counted, after)
 
     def send(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         return strategy.deadline().read(operation, request)  # each page has a deadline of its own

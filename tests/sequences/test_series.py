@@ -769,6 +769,21 @@ class TestLinesInRow:
         assert texts == [f"{scope}-5000", f"{scope}-5001", f"{scope}/8000"]
         assert put("transactional", scope) == f"{scope}-8001"
 
+    @pytest.mark.parametrize(("sequence", "form"), [("invoices", "{period}/{value}"), ("transactional", "{value}")])
+    def test_an_item_of_a_later_line(self, sequence: str, form: str, scope: str) -> None:
+        """It is read by its number and by its text, whatever day one names in its period."""
+        begin = date((TODAY + timedelta(days=1)).year, 12, 31)
+        days = (begin - timedelta(days=1), begin)
+        first = Line(format=f"{scope}-{form}", start=5000, maximum=5999)
+        in_row(sequence, scope, first, Line(format=f"{scope}/{form}", start=8000, valid_from=begin))
+        texts = [put(sequence, scope, date=day) for day in days]
+        for day in days:
+            read = [get_item(sequence, value, scope=scope, date=day) for value in (5000, 8000)]
+            assert [item and item.text for item in read] == texts
+            assert [find(text, sequence, scope=scope, date=day) for text in texts] == read
+            with pytest.raises(ValueError, match="above MAXIMUM"):
+                get_item(sequence, 10**38, scope=scope, date=day)
+
     def test_the_last_day(self, scope: str) -> None:
         """A document after the last day of the last line is refused, with both dates."""
         line = Line(format=f"{scope}-{{value}}", valid_to=TODAY)
@@ -1051,6 +1066,24 @@ class TestProcesses:
         with elsewhere():
             series.add_line("atomic", scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
         assert get_next_value("atomic", scope=scope) == 10
+
+    @pytest.mark.parametrize("way", ["by number", "by text", "after another"])
+    @pytest.mark.usefixtures("at_once")
+    def test_an_item_by_a_line_of_another_process(self, way: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process that does not know the line that gave a number reads its item, and those after it."""
+        monkeypatch.setattr(scope_lines, "READ_ALL_SECONDS", -1.0)
+        in_row("transactional", scope, Line(format=f"{scope}-{{value}}", maximum=1))
+        put("transactional", scope)
+        with elsewhere():
+            series.add_line("transactional", scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
+            texts = [put("transactional", scope) for _ in range(2)]
+        found = {
+            "by number": lambda: get_item("transactional", 11, scope=scope),
+            "by text": lambda: find(f"{scope}/11", "transactional"),
+            "after another": lambda: next(items("transactional", scope=scope, after=10)),
+        }[way]()
+        assert found
+        assert (found.value, found.text) == (11, texts[1]) == (11, f"{scope}/11")
 
     @pytest.mark.usefixtures("at_once")
     def test_a_line_after_the_last_day(self, scope: str) -> None:

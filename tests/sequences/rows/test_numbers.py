@@ -130,6 +130,7 @@ def test_a_value_that_is_checked() -> None:
     shared = numbers(others=(1004, 1007))
     for value in (1001, 1004, 1007, 1014, 1041):
         assert shared.checked(value) == value
+        assert shared.gives(value) is True
     assert shared.problem(1001) == ""
 
 
@@ -150,6 +151,7 @@ def test_a_value_that_is_never_given(value: Any, why: str) -> None:
     """What is no value of any Region is refused, and the reason is told."""
     with pytest.raises(ValueError, match=rf"^{re.escape(why)}$"):
         numbers(others=(1004,)).checked(value)
+    assert numbers(others=(1004,)).gives(value) is False
 
 
 @pytest.mark.parametrize(
