@@ -95,8 +95,9 @@ class Answers:
 
     def writing(self, value: int, scope: Scope, day: datetime.date | None) -> Callable[[str], str]:
         """What writes the other texts of a value, each by its template (see `actions.value_text`)."""
-        plain, period = parted(scope)
-        return lambda template: self._inserts.write(template, value, plain, day, period)
+        form, (plain, period) = self._assigner.naming.form_of(value), parted(scope)
+        inserts = self._inserts if form is self._format else Inserts(form)  # an earlier line's
+        return lambda template: inserts.write(template, value, plain, day, period)
 
     def allocate(
         self,

@@ -53,7 +53,7 @@ class Naming:
     def text(self, value: int, scope: Scope, day: datetime.date | None) -> str:
         """A value as FORMAT writes it. Raises ValueError if it needs a day and there is none."""
         plain, period = parted(scope)
-        return self._form_of(value).text(value, plain, day, period)
+        return self.form_of(value).text(value, plain, day, period)
 
     def text_or_number(
         self, value: int, scope: Scope, day: datetime.date | None = None, form: Format | None = None
@@ -61,11 +61,12 @@ class Naming:
         """A value as FORMAT, or another `form`, writes it; the number alone if that needs a day and there is none."""
         plain, period = parted(scope)
         try:
-            return (form or self._form_of(value)).text(value, plain, day, period)
+            return (form or self.form_of(value)).text(value, plain, day, period)
         except ValueError:
             return str(value)
 
-    def _form_of(self, value: int) -> Format:
+    def form_of(self, value: int) -> Format:
+        """The FORMAT of a value: the present one, or the one of an earlier line in whose range the value is."""
         return next((form for last, form in self.earlier if value <= last), self.format)
 
     @property

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -41,8 +41,20 @@ from sequences import (
     put_next_together,
     series,
 )
-from sequences.actions import Delete
-from sequences.changes import EVERY_SCOPE, EveryScope, advance, close, freeze, history, recover, reopen, thaw, void
+from sequences.actions import TEXT, Delete, value_text
+from sequences.changes import (
+    EVERY_SCOPE,
+    EveryScope,
+    advance,
+    close,
+    freeze,
+    history,
+    put_at,
+    recover,
+    reopen,
+    thaw,
+    void,
+)
 from sequences.changes.apply import ChangeRequest
 from sequences.dynamodb.client import EngineClock
 from sequences.exceptions import (
@@ -69,7 +81,7 @@ from sequences.rows import line_rows
 from sequences.series import Line
 from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
-from sequences.types import Allocation
+from sequences.types import Allocation, StoredItem
 from tests.sequences.support import Processes, Wire, set_counter, tables_of, written
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
@@ -700,6 +712,18 @@ class TestLinesInRow:
         texts = [put("transactional", scope) for _ in range(3)]
         assert [format_value(n, "transactional", scope=scope) for n in (1, 2, 10)] == texts
 
+    def test_what_is_inserted_in_an_item_of_an_earlier_range(self, scope: str, settings: Any) -> None:
+        """A number that is stored by hand later has its text of then in the item, too."""
+        settings.SEQUENCES = {"atomic": {**SEQUENCES["atomic"], "GIVEN": True}}
+        in_row("atomic", scope, *two_lines(scope, maximum=1))
+        assert [get_next_value("atomic", scope=scope) for _ in range(2)] == [1, 10]
+        item = {"label": TEXT, "file": value_text("{text}.pdf")}
+        for value, text in ((1, f"{scope}-1"), (10, f"{scope}/10")):
+            put_at("atomic", value, item, scope=scope, **WHO)
+            found = get_item("atomic", value, scope=scope)
+            assert found
+            assert (found.text, found.item) == (text, {"label": text, "file": f"{text}.pdf"})
+
     def test_a_gap_as_csv(self, scope: str) -> None:
         """Its text is by the line of the scope."""
         series.create("transactional", scope, Line(format=f"{scope}-{{value}}"), **WHO)
@@ -1077,11 +1101,12 @@ class TestProcesses:
         with elsewhere():
             series.add_line("transactional", scope, Line(format=f"{scope}/{{value}}", start=10), **WHO)
             texts = [put("transactional", scope) for _ in range(2)]
-        found = {
+        ways: dict[str, Callable[[], StoredItem | None]] = {
             "by number": lambda: get_item("transactional", 11, scope=scope),
             "by text": lambda: find(f"{scope}/11", "transactional"),
             "after another": lambda: next(items("transactional", scope=scope, after=10)),
-        }[way]()
+        }
+        found = ways[way]()
         assert found
         assert (found.value, found.text) == (11, texts[1]) == (11, f"{scope}/11")
 

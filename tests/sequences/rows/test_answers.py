@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 from unittest.mock import Mock
@@ -27,7 +28,9 @@ def assigner() -> Mock:
     """What is told of values that were handed out."""
     written = Format(template="{scope}-{year}-{value}", period=Period(kind="year"), start=1001, step=10, maximum=9999)
     numbers = Numbers(alias="orders", start=1001, step=10, maximum=9999)
-    return Mock(spec=Assigner, alias="orders", numbers=numbers, naming=Mock(format=written))
+    earlier = replace(written, template="E-{year}-{value}")
+    naming = Mock(format=written, form_of=lambda value: earlier if value < 1001 else written)
+    return Mock(spec=Assigner, alias="orders", numbers=numbers, naming=naming)
 
 
 @pytest.fixture
@@ -63,6 +66,12 @@ def test_values_and_texts(answers: Answers) -> None:
     write = answers.writing(1001, SCOPE, DAY)
     assert [write("{text}"), write("{period}/{month}/{scope}/{value:06d}")] == ["A-2026-1001", "2026/03/A/001001"]
     assert answers.sample("{scope}") == "ABC"
+
+
+def test_texts_of_an_earlier_line(answers: Answers) -> None:
+    """They are by the FORMAT of the line that gave the value."""
+    write = answers.writing(991, SCOPE, DAY)
+    assert [write("{text}"), write("{text}.pdf"), write("{month}")] == ["E-2026-991", "E-2026-991.pdf", "03"]
 
 
 def test_one_item(answers: Answers) -> None:
