@@ -21,7 +21,8 @@ from dataclasses import replace
 
 from .changes.apply import ChangeNote, ChangeRequest, Plan, Planner, apply_change
 from .changes.arguments import check_whole
-from .changes.lines import Build, NewLines, book_of, check_lines
+from .changes.line_checks import check_lines
+from .changes.lines import Build, NewLines, book_of
 from .exceptions import InvalidChange
 from .registry import strategies
 from .rows.lines import Line, Lines
