@@ -109,13 +109,19 @@ def _changed_too_late(new: NewLines, place: int) -> Iterator[str]:
         if line.valid_from and line.valid_from < new.today:
             yield f"valid_from is {line.valid_from}; it must be {new.today} or later"
         return
-    before, last = new.before.lines[place], new.seen.last
+    before = new.before.lines[place]
+    yield from _too_low(new, before, line)
     if before.valid_from and before.valid_from > new.today:
         return
     if (wrong := [name for name in _KEPT if getattr(before, name) != getattr(line, name)]) and new.has_numbers:
         yield f"{wrong[0]} must stay {getattr(before, wrong[0])!r}: the line has begun. Add another line"
-    if place == len(new.before) - 1 and last is not None and line.maximum is not None and line.maximum < last:
-        yield f"maximum is {line.maximum}; the last number is {last} already"
+
+
+def _too_low(new: NewLines, before: Line, line: Line) -> Iterator[str]:
+    """A maximum below numbers that the line may have given: their texts would be those of no number, or of others."""
+    maximum, last = line.config(new.settings).maximum, new.last(before)
+    if last is not None and maximum < min(last, before.config(new.settings).maximum):
+        yield f"maximum is {maximum}; the last number is {last} already"
 
 
 def _wrong_rules(new: NewLines) -> Iterator[str]:

@@ -13,6 +13,7 @@ from ..exceptions import OperationNotSupported
 from ..formats.periods import Period
 from ..registry import strategies
 from ..rows.lines import Line, Lines, neighbours
+from ..rows.numbers import highest
 from ..rows.tallies import ALWAYS
 from ..services.texts import following
 from ..strategies import Strategy
@@ -79,6 +80,12 @@ class NewLines:
     def period(self, line: Line) -> Period:
         """The period in which a line counts."""
         return line.config(self.settings).period
+
+    def last(self, line: Line) -> int | None:
+        """The last number in the counters of a line, now and in the periods before and after."""
+        scopes = [Dated.of(self.scope, name) for name in neighbours(self.period(line), self.today)]
+        stored = self.seen.last if self.seen.scope in scopes else None
+        return highest(stored, *(self._counters.get(scope, {}).get("last_value") for scope in scopes))
 
     def strategy(self, place: int) -> Strategy:
         """The strategy by one of the lines. Raises InvalidSequence, and ImportError for one that is not there."""

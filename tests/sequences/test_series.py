@@ -566,6 +566,45 @@ class TestRefused:
         with pytest.raises(InvalidChange, match="maximum is 5; the last number is 6 already"):
             series.change_line("atomic", scope, Line(start=5, maximum=5), dry_run=True, **WHO)
 
+    def test_the_last_number_of_a_line_that_is_followed(self, scope: str) -> None:
+        """No line ends before the numbers that it gave, also where another one is to follow, or a document is ahead."""
+        lines = (
+            Line(format=f"{scope}-{{value}}", maximum=99),
+            Line(format=f"{scope}/{{value}}", start=100, valid_from=TODAY + timedelta(days=1)),
+        )
+        in_row("atomic", scope, *lines)
+        for count, place, start, day in ((5, 0, 1, TODAY), (3, 1, 100, lines[1].valid_from)):
+            for _ in range(count):
+                put("atomic", scope, date=day)
+            last = start + count - 1
+            line = dataclasses.replace(lines[place], maximum=last)
+            series.change_line("atomic", scope, line, place=place, dry_run=True, **WHO)
+            line = dataclasses.replace(line, maximum=last - 1)
+            with pytest.raises(InvalidChange, match=rf"maximum is {last - 1}; the last number is {last} already\.$"):
+                series.change_line("atomic", scope, line, place=place, dry_run=True, **WHO)
+        series.change_line("atomic", scope, dataclasses.replace(lines[0], maximum=100), dry_run=True, **WHO)
+
+    def test_the_last_number_of_another_period(self, scope: str) -> None:
+        """Those of the period before count, too, and those of another kind of period do not."""
+        first = Line(format=f"{scope}/{{period}}/{{value}}")
+        in_row("invoices", scope, first, Line(format=f"{scope}-{{value}}", period="never", valid_from=TODAY))
+        for _ in range(5):
+            put("invoices", scope, date=date(TODAY.year - 1, 5, 5))
+        put("invoices", scope)
+        with pytest.raises(InvalidChange, match="maximum is 4; the last number is 5 already"):
+            series.change_line("invoices", scope, dataclasses.replace(first, maximum=4), dry_run=True, **WHO)
+        second = Line(format=f"{scope}-{{value}}", period="never", valid_from=TODAY, maximum=2)
+        series.change_line("invoices", scope, second, place=1, dry_run=True, **WHO)
+
+    def test_the_last_number_and_the_maximum_of_the_settings(self, scope: str, settings: Any) -> None:
+        """A line does not take a lower one from the settings either."""
+        settings.SEQUENCES = {"atomic": {**SEQUENCES["atomic"], "MAXIMUM": 3}}
+        series.create("atomic", scope, Line(maximum=9), **WHO)
+        for _ in range(5):
+            put("atomic", scope)
+        with pytest.raises(InvalidChange, match="maximum is 3; the last number is 5 already"):
+            series.change_line("atomic", scope, Line(), dry_run=True, **WHO)
+
     def test_a_text_of_two_numbers(self, scope: str) -> None:
         """A FORMAT by which two numbers have the same text is refused with the text."""
         with pytest.raises(InvalidChange, match=r"^format is 'X\{scope\}\{value\}'; '.*' is of .* and of .*\.$"):
