@@ -47,7 +47,8 @@ class Period:
     def of_config(cls, where: str, entry: Mapping[str, Any]) -> Self:
         """Read the keys of one entry of SEQUENCES, such as "SEQUENCES['invoices']".
 
-        FISCAL_START, FISCAL_NAMED_BY and TIME_ZONE are refused where neither PERIOD nor FORMAT uses them.
+        FISCAL_START, FISCAL_NAMED_BY and TIME_ZONE are refused where neither PERIOD nor FORMAT uses them, unless there
+        is SERIES, whose lines have days, FORMATs and periods of their own.
         Raises InvalidSequence, which names the wrong key and what it must be.
         """
         kind = entry.get("PERIOD", KINDS[0])
@@ -169,6 +170,8 @@ def _wrong(where: str, key: str, value: object, wanted: str) -> InvalidSequence:
 
 def _refuse_unused(where: str, entry: Mapping[str, Any], kind: str) -> None:
     """Raise InvalidSequence for a key that changes nothing."""
+    if entry.get("SERIES"):
+        return
     text = str(entry.get("FORMAT", "")).replace("{{", "")
     is_fiscal = kind == "fiscal-year" or "{fiscal_year}" in text
     for key in ("FISCAL_START", "FISCAL_NAMED_BY"):

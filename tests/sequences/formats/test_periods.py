@@ -245,7 +245,8 @@ class TestConfig:
         ],
     )
     def test_keys_without_meaning(self, key: str, value: str, without: dict[str, str], used_by: str) -> None:
-        """A key that changes nothing is refused, and accepted where FORMAT uses it."""
+        """A key that changes nothing is refused, and accepted where FORMAT uses it, or a line of SERIES may."""
         with pytest.raises(InvalidSequence, match=rf"\['{key}'\] has no meaning without PERIOD.*leave it out"):
             configured(**{key: value}, **without)
         configured(**{key: value, "FORMAT": used_by})
+        configured(**{key: value, "SERIES": "series"}, **without)
