@@ -12,6 +12,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from tests.tickets.access.test_doors import TABLE, address
+from tickets.api.authentication import TokenAuthentication, write_uses
 from tickets.types import Project
 
 SECRET = "could not connect to 10.1.2.3"
@@ -71,6 +72,14 @@ def test_what_was_typed_is_kept(browser: Client, abc: Project, go_away: Callable
     browser.raise_request_exception = False
     go_away()
     assert 'value="Printer on fire"' in judged(browser.post("/ABC/new/", {"title": "Printer on fire"}))
+
+
+def test_a_use_that_is_not_written(go_away: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it cannot be written when a token was used, the answer before stands."""
+    monkeypatch.setattr(TokenAuthentication, "used", {1})
+    go_away()
+    write_uses()
+    assert TokenAuthentication.used == set()
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE if name.startswith("api:")])

@@ -6,6 +6,7 @@ token or a user itself. It notices every other change, such as one by another pr
 When a token was used last is written after the answer of a request that had to look it up, once an hour.
 """
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from time import monotonic
@@ -15,7 +16,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.signals import request_finished
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 from django.http import HttpRequest
@@ -127,10 +128,11 @@ def forget_tokens(*, using: str, **_: Any) -> None:
 
 
 def write_uses(**_: Any) -> None:
-    """Write down which tokens were used. Runs after an answer, and mostly there is nothing to write."""
+    """Write down which tokens were used, unless the accounts are away. Runs after an answer, mostly with nothing."""
     if TokenAuthentication.used:
         used, TokenAuthentication.used = TokenAuthentication.used, set()
-        ApiToken.objects.filter(pk__in=used).update(last_used_at=timezone.now())
+        with suppress(OperationalError, InterfaceError):
+            ApiToken.objects.filter(pk__in=used).update(last_used_at=timezone.now())
 
 
 request_finished.connect(write_uses)
