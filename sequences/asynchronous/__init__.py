@@ -24,7 +24,7 @@ from ..registry import strategies
 from ..services import get_last_value, get_next_values
 from ..services.arguments import check_count, placed, reserving
 from ..services.items import find, get_item, pages
-from ..services.puts import PutCall, put, store
+from ..services.puts import PutCall, any_stored, put, store
 from ..types import Allocation, Scope, StoredItem
 from .gatherings import Call, gatherings, in_thread
 
@@ -203,10 +203,8 @@ class _Put(Call):
 
     def require(self) -> None:
         """Raise an error of the whole call if nothing is stored, as `put` does. One that gave up is an answer."""
-        answers = [pending.answer for pending in self.pendings]
-        is_own = any(answer is self.error for answer in answers)
-        stores = any(isinstance(answer, Allocation) for answer in answers)
-        if self.error and is_own and not stores and not isinstance(self.error, GaveUp):
+        is_own = any(pending.answer is self.error for pending in self.pendings)
+        if self.error and is_own and not any_stored(self.pendings) and not isinstance(self.error, GaveUp):
             raise self.error
 
 

@@ -15,12 +15,12 @@ from .. import dynamodb
 from ..dynamodb import expressions
 from ..dynamodb.expressions import MARKER_EXPIRY, Wire
 from ..exceptions import InvalidSequence, SequenceWentBack, TableMissing
-from ..registry import configured, strategies
+from ..registry import configured
 from ..rows import operator_errors
 from ..rows.answers import format_of
 from ..rows.layout import SIGNATURE, ItemLayout, Send, signed_void
 from ..rows.reading import MOST_IN_A_BATCH, Row, read_rows, stored_row
-from ..services.arguments import is_followed
+from ..services.arguments import is_followed, placed
 from ..services.texts import following
 from ..strategies import BlockAllocator, Strategy
 from ..strategies.counter_strategy import CounterStrategy
@@ -102,13 +102,11 @@ def of_today(seen: ScopeSnapshot) -> Strategy:
     """
     if seen.strategy.config.line is None:
         return seen.strategy
-    scope = parted(seen.scope)[0]
     while True:
-        today = strategies.of(seen.strategy.alias, scope, even_ended=True)
-        period = today.naming.period.name(today.naming.period.date_of(None, today.wall()))
-        if Dated.of(scope, period) != seen.scope:
+        today, counted, _ = placed(seen.strategy.alias, parted(seen.scope)[0], even_ended=True)
+        if counted != seen.scope:
             return seen.strategy
-        if not is_followed(today, seen.scope, seen.last):
+        if not is_followed(today, counted, seen.last):
             return today
 
 

@@ -109,11 +109,16 @@ def put(call: PutCall, answers: Callable[[PutCall], list[A]]) -> list[A]:
                 store(call.strategy, call.counted, unanswered, call.deadline)
         except SequenceError as error:
             _settle(call.pendings, error)
-            if not any(isinstance(pending.answer, Allocation) for pending in call.pendings):
+            if not any_stored(call.pendings):
                 raise  # else each item has its answer, as some are stored
         finally:
             report(call.strategy, call.counted, call.pendings)
         return answers(call)
+
+
+def any_stored(pendings: Sequence[Pending[PutRequest]]) -> bool:
+    """Whether any of these requests has stored its items."""
+    return any(isinstance(pending.answer, Allocation) for pending in pendings)
 
 
 def store(strategy: Strategy, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> None:

@@ -102,5 +102,4 @@ def values_after(strategy: Strategy, last_value: int | None, count: int) -> rang
     """The values after a last value, as if there were no maximum: by a later line (SERIES) they are in its range."""
     numbers = strategy.numbers
     known = [value for value in (last_value, strategy.before_range) if value is not None]
-    last = max([numbers.before_start, *known])
-    return numbers.after(numbers.up_to(last, numbers.before_start) if numbers.others else last, count)
+    return numbers.after(max([numbers.before_start, *known]), count)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.signals import request_finished
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 from django.http import HttpRequest
@@ -30,6 +30,7 @@ from tickets.accounts.api.throttling import require_unknown_allowed
 from tickets.accounts.models import ApiToken
 from tickets.accounts.selectors import find_token, use_is_news
 from tickets.accounts.tokens import digest_of
+from tickets.problems import ACCOUNTS_AWAY
 
 M = TypeVar("M", bound=Model)
 
@@ -131,7 +132,7 @@ def write_uses(**_: Any) -> None:
     """Write down which tokens were used, unless the accounts are away. Runs after an answer, mostly with nothing."""
     if TokenAuthentication.used:
         used, TokenAuthentication.used = TokenAuthentication.used, set()
-        with suppress(OperationalError, InterfaceError):
+        with suppress(*ACCOUNTS_AWAY):
             ApiToken.objects.filter(pk__in=used).update(last_used_at=timezone.now())
 
 
