@@ -7,7 +7,7 @@ from datetime import date
 from itertools import chain
 
 from ..exceptions import InvalidChange, InvalidScope, InvalidSequence
-from ..formats import Format, may_meet
+from ..formats import Format, Written, may_meet, may_repeat
 from ..formats.periods import KINDS
 from ..formats.template import has_letters
 from ..registry import configured, strategies
@@ -53,10 +53,10 @@ def _problems(new: NewLines) -> Iterator[str]:
         yield from (f"Line {place + 1} of {new.scope!r}: {problem}." for problem in wrong)
     yield from _wrong_rules(new)
     for place in range(len(lines)):
-        for met in _meeting(new, place):
+        for met in chain(_meeting(new, place), _repeating(new, place)):
             yield (
                 f"format is {new.strategy(place).config.format!r}; a text could also be one of {met}: let texts begin "
-                "with something that no other scope has, such as letters of their own, or put {scope} into it."
+                "with something of their own, such as other letters, or put {scope} into it."
             )
 
 
@@ -157,6 +157,38 @@ def _meeting(new: NewLines, place: int) -> Iterator[str]:
         is_own = scope is None and other.uses_scope and other.template == form.template
         if not is_own and may_meet(form, other, new.scope, scope):
             yield name
+
+
+def _repeating(new: NewLines, place: int) -> Iterator[str]:
+    """The lines of the same counter by which another number may have a text that a line is still to write."""
+    present, _ = _written(new, place)
+    if present is None:
+        return
+    period, (form, values) = new.period(new.lines.lines[place]), present
+    last = _last_of_all(new, place)
+    coming = form, values if last is None else range(max(values.start, last + 1), values.stop)
+    for other, line in enumerate(new.lines.lines):
+        written, former = _written(new, other)
+        if written and other != place:
+            former.append(written)
+        if new.period(line) == period and any(may_repeat(one, coming, new.scope) for one in former):
+            yield f"another number by line {other + 1}, whose former texts count"
+
+
+def _written(new: NewLines, place: int) -> tuple[Written | None, list[Written]]:
+    """The FORMAT of a line with all its numbers, and former ones with those that were given."""
+    made, begin = new.strategy(place), new.lines.lines[place].config(new.settings).start
+    texts = [(form, range(begin, form.maximum + 1)) for form in made.naming.forms]
+    present = texts.pop(0) if made.config.format is not None else None
+    if (last := _last_of_all(new, place)) is not None:
+        return present, [(form, range(begin, last + 1)) for form, _ in texts]
+    return present, texts if new.has_numbers and made.config.period.kind != "never" else []
+
+
+def _last_of_all(new: NewLines, place: int) -> int | None:
+    """The last number in the counter of a line; None where each period begins anew, and before the first one."""
+    line = new.lines.lines[place]
+    return new.last(line) if new.period(line).kind == "never" else None
 
 
 def _others(new: NewLines, place: int) -> Iterator[tuple[str, Format, str | None]]:

@@ -7,7 +7,7 @@ Here is the key FORMAT of a sequence, and `Format` is the class to use. Two valu
 it together again. `reading` is for what people type, and `clashes` for two values with one text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
@@ -16,11 +16,12 @@ from unicodedata import normalize
 from ..exceptions import DateRefused, InvalidItem, InvalidScope, InvalidSequence
 from .clashes import Clash, Numbered, SideBySide, clash_of_periods, meet, places_of
 from .dates import ANY_DAY
+from .digits import Digits
 from .periods import Period
 from .reading import Parsed, Reader
 from .template import FIELDS, Template, Writer, problems
 
-__all__ = ["FIELDS", "Clash", "Format", "Inserts", "Numbered", "Parsed", "may_meet"]
+__all__ = ["FIELDS", "Clash", "Format", "Inserts", "Numbered", "Parsed", "Written", "may_meet", "may_repeat"]
 
 TEMPLATES_REMEMBERED = 64
 
@@ -60,6 +61,11 @@ class Format:
     def uses_dates(self) -> bool:
         """Whether the text has the period or a part of the date."""
         return bool(self._template.dates)
+
+    @property
+    def values(self) -> range:
+        """The values of the sequence, by its STEP."""
+        return self._writer.values
 
     @property
     def widest(self) -> int | None:
@@ -155,6 +161,30 @@ def may_meet(one: Format, other: Format, scope: str | None, other_scope: str | N
     if are_alike and (one.maximum < other.start or other.maximum < one.start):
         return False
     return meet(places_of(one._writer, scope), places_of(other._writer, other_scope))
+
+
+Written = tuple[Format, range]
+"""A FORMAT, and the values that it writes."""
+
+
+def may_repeat(one: Written, other: Written, scope: str | None) -> bool:
+    """Whether two values of one scope may have the same text, as people read it, each by another FORMAT.
+
+    They do not where all texts are read alike, so that a text has one value, nor where all texts of one are longer.
+    "No" is certain, "yes" may be too careful.
+    """
+    forms, rows = (one[0], other[0]), [places_of(form._writer, scope) for form, _ in (one, other)]
+    are_alike = rows[0] == rows[1] and forms[0]._template.dates == forms[1]._template.dates
+    if are_alike or not (one[1] and other[1]):
+        return False
+    (shortest, longest), (least, most) = map(_lengths, (one, other), rows)
+    return longest >= least and most >= shortest and meet(*rows)
+
+
+def _lengths(written: Written, row: Sequence[object]) -> tuple[int, int]:
+    """The length of the first text, as short as people may write it, and of the last one, both but for one place."""
+    digits, values = written[0]._template.digits, written[1]
+    return len(row) + len(Digits(digits.alphabet).write(values[0])), len(row) + len(digits.write(values[-1]))
 
 
 class Inserts:

@@ -1,8 +1,8 @@
 """The search for two values with one text, and whether texts of two FORMATs may be the same, as people read them.
 
 For that each FORMAT becomes a row of characters: a literal one, any digit of a date, or one or more digits of the
-value. Two rows are walked side by side, in any case, without white space. So "no" is certain; "yes" may come from
-values or dates that never meet.
+value. Two rows are walked side by side, in any case, without white space. So "no" is certain, but for white space that
+is typed in place of a dash; "yes" may come from values or dates that never meet.
 """
 
 from collections.abc import Iterator, Sequence

@@ -14,6 +14,7 @@ from django.core.checks import Warning as CheckWarning
 from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, shown
 from ..exceptions import InvalidSequence, InvalidText, StorageRefused
+from ..formats import may_repeat
 from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
@@ -135,6 +136,17 @@ def check_texts() -> Iterator[CheckMessage]:
             yield Error(f"{said}{clash.one}, and to {clash.other}.", hint=hint, id="sequences.E007")
 
 
+def check_former_texts() -> Iterator[CheckMessage]:
+    """One warning (sequences.W006) for each of ALSO_READ whose texts FORMAT may write once more, for later values."""
+    hint = "Let FORMAT begin in another way, such as with other letters."
+    for strategy in usable():
+        form, *former = strategy.naming.forms if strategy.config.format is not None else [strategy.naming.format]
+        for one in former:
+            if may_repeat((one, one.values), (form, form.values), "A"):
+                said = f"{form.where} is {form.template!r}; a text could also be one that {one.template!r} has written."
+                yield CheckWarning(said, hint=hint, id="sequences.W006")
+
+
 def check_apart() -> Iterator[CheckMessage]:
     """One error (sequences.E010) for each two sequences that would write the same text on two documents.
 
@@ -198,6 +210,7 @@ CHECKS = (
     check_keys,
     check_tables,
     check_texts,
+    check_former_texts,
     check_apart,
     check_client,
     check_namesake,

@@ -116,7 +116,7 @@ RULES: Mapping[str, Rule] = {
     "token_name": Rule(CAREFUL, "an audit takes the markers of former items for orphans until they expire"),
     "value_name": Rule(CAREFUL, "items with own keys keep their value under the former name"),
     "text_name": Rule(GOOD, "former items keep their text under the former name"),
-    "MAXIMUM": Rule(GOOD, "it only says where the sequence ends"),
+    "MAXIMUM": Rule(GOOD, "it only says where the sequence ends; what is above a lower one is not found by its number"),
     "TIME_ZONE": Rule(GOOD, "it only says which day it is now"),
     "CLIENT": Rule(GOOD, "it is the way to the rows; what is reached there counts"),
     "HOME_REGION": Rule(GOOD, "it only says who may write"),

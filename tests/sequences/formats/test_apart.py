@@ -12,7 +12,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sequences.exceptions import InvalidSequence, InvalidText
-from sequences.formats import Format, may_meet
+from sequences.formats import Format, may_meet, may_repeat
 from sequences.formats.periods import Period
 
 LITERALS = st.text("aAbB1-/ _", max_size=3)
@@ -90,3 +90,45 @@ class TestApart:
         """Ranges tell apart the values of one scope, and not those of two: 1 in "a1" is written as 11 in "a"."""
         low, high = (Format(template="{scope}{value}", start=start, maximum=start + 8) for start in (1, 11))
         assert may_meet(low, high, scope, "a") is meet
+
+
+class TestOneScope:
+    @settings(max_examples=150, deadline=None)
+    @given(formats(), formats(), st.integers(1, 250))
+    def test_texts_of_two_values(self, one: Format, other: Format, last: int) -> None:
+        """Where values up to the last one and later ones have no text in common, none of the one is read as another."""
+        before, after = range(1, last + 1), range(last + 1, 300)
+        if may_repeat((one, before), (other, after), "a1"):
+            return
+        for value in before:
+            text = "".join(one._writer.texts(value, "a1", date(2026, 3, 5), ""))
+            with suppress(InvalidText):
+                parsed = other.parse(text)
+                is_same = parsed.scope in (None, "a1") and parsed.text.casefold() == text.casefold()
+                assert parsed.value not in after or not is_same
+
+    @pytest.mark.parametrize(
+        ("one", "other", "repeat"),
+        [
+            ("B1{value}", "B{value}", True),
+            ("B{value}", "b{value:06d}", False),
+            ("B{value}", "B-{value}", False),
+            ("B{value}", "C{value}", False),
+            ("{value}1", "1{value}", True),
+            ("{value}", "{value:crockford}", True),
+            ("B{value}{check:luhn}", "B{value}", True),
+            ("{year}-{value}", "{year}-{value:06d}", False),
+            ("{yy}{month}{day}-{value}", "{day}{month}{yy}-{value}", True),
+        ],
+    )
+    def test_pairs(self, one: str, other: str, repeat: bool) -> None:
+        """What is read alike tells one value; other places for its digits do not."""
+        forms = [Format(template=each, period=Period(kind="day"), maximum=10**9) for each in (one, other)]
+        first, second = ((form, form.values) for form in forms)
+        assert may_repeat(first, second, "a") is may_repeat(second, first, "a") is repeat
+
+    @pytest.mark.parametrize(("last", "start", "repeat"), [(0, 1, False), (500, 501, False), (10**9, 501, True)])
+    def test_lengths(self, last: int, start: int, repeat: bool) -> None:
+        """Ranges whose texts are of other lengths are apart, and so is what has no value."""
+        one, other = (Format(template=each, maximum=10**9) for each in ("B{value}", "B2026{value:04d}"))
+        assert may_repeat((one, range(1, last + 1)), (other, range(start, 10**9)), None) is repeat

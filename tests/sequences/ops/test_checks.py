@@ -8,7 +8,15 @@ import pytest
 from django.core.checks import CheckMessage, run_checks
 from django.test import override_settings
 
-from sequences.ops.checks import check_client, check_keys, check_namesake, check_prefix, check_tables, check_texts
+from sequences.ops.checks import (
+    check_client,
+    check_former_texts,
+    check_keys,
+    check_namesake,
+    check_prefix,
+    check_tables,
+    check_texts,
+)
 
 ATOMIC = "sequences.strategies.atomic.AtomicCounter"
 SORT_KEY = "sequences.strategies.sort_key.SortKeyMaximum"
@@ -147,6 +155,14 @@ class TestTexts:
             "and to 1 of the period '2025'."
         )
         assert "{period}" in (error.hint or "")
+
+    @pytest.mark.parametrize(("former", "warns"), [("B1{value}", True), ("A{value}", False)])
+    def test_texts_of_a_former_format(self, former: str, warns: bool) -> None:
+        """A FORMAT that could write for a later value what a former one has written is warned of, with both."""
+        entry = {"STRATEGY": ATOMIC, "FORMAT": "B{value}", "ALSO_READ": [former, "B{value:06d}"]}
+        warnings = found(check_former_texts, bills=entry)
+        said = f"SEQUENCES['bills']['FORMAT'] is 'B{{value}}'; a text could also be one that {former!r} has written."
+        assert [(one.id, one.msg) for one in warnings] == [("sequences.W006", said)] * warns
 
     def test_a_scope_that_runs_into_the_value(self) -> None:
         """A FORMAT with nothing between scope and value is an error with such an example, and another remedy."""
