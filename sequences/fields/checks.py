@@ -65,6 +65,9 @@ def _scope(field: PlacedField) -> Iterator[Problem]:
     if column is None or not column.concrete:
         problem = f"scope={field.scope!r} is no other column of {field.model._meta.label}."
         yield "E103", problem, "Name another column of the model, or give a function from the row to a text."
+    elif column.generated and not field.waits:
+        problem = f"scope={field.scope!r} is computed by the database, after the number is given."
+        yield "E103", problem, "Give a function from the row to a text, or set on_commit=True."
 
 
 def _scope_in_texts(field: PlacedField) -> Iterator[Problem]:

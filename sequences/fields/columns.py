@@ -5,6 +5,7 @@ The text, such as "INV-2026-000042", stays as it was when it was given.
 
 import datetime
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from django.core.checks import CheckMessage, Error
@@ -13,9 +14,10 @@ from django.db import models
 from django.db.models import F
 from django.db.models.expressions import DatabaseDefault
 
-from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence
+from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence, InvalidText
 from ..registry import strategies
 from ..services.arguments import check_scope
+from ..services.texts import readings
 
 if TYPE_CHECKING:
     _BigInteger = models.BigIntegerField[int | None, int | None]
@@ -108,10 +110,11 @@ class PlacedField(_OfOneModel, _BigInteger):
     def date_of(self, row: models.Model) -> datetime.date | None:
         """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty.
 
-        A column that fills itself by `auto_now_add` or `auto_now` may still be empty: its date is today.
+        A column that fills itself by `auto_now_add` or `auto_now` may still be empty: its date is today. Where no field
+        says the date, a row with a number is of the period that its text tells.
         """
         if self.date is None:
-            return None
+            return self._day_of_text(row) if self.in_periods else None
         column: Any = row._meta.get_field(self.date)
         day: datetime.date | None = _value_of(row, self.date)
         if day is None and not (column.auto_now_add or column.auto_now):
@@ -121,6 +124,20 @@ class PlacedField(_OfOneModel, _BigInteger):
         if isinstance(day, datetime.datetime):  # rows of one day are numbered together
             return strategies[self.sequence].naming.period.date_of(day, 0.0)
         return day
+
+    def _day_of_text(self, row: models.Model) -> datetime.date | None:
+        """The first day of the period in which a row was numbered, by the text that it has; None without one."""
+        values, naming = row.__dict__, strategies[self.sequence].naming
+        known = (values.get(text.attname) for text in self.texts if values.get(self.attname) is not None)
+        for text in (one for one in known if isinstance(one, str)):
+            with suppress(InvalidPeriod, InvalidText):  # one of a line of SERIES may be of another kind
+                if period := readings(text, self.sequence)[0].period:
+                    return naming.period.first_day(period)
+        return None
+
+    def tells_period(self, row: models.Model) -> bool:
+        """Whether a row says in which period it was numbered, if the sequence has periods."""
+        return not self.in_periods or self.date is not None or self._day_of_text(row) is not None
 
     def scope_of(self, row: models.Model) -> str | None:
         """The scope in which a row is numbered. Raises InvalidScope if the field that says it is empty."""
@@ -132,6 +149,12 @@ class PlacedField(_OfOneModel, _BigInteger):
         if value is None or value == "":
             raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
         return str(value)
+
+    def require_saved(self, row: models.Model, stored: models.Model) -> None:
+        """Refuse a row whose scope or date is not saved, as the stored one is numbered. Raises ValueError."""
+        for name in (one for one in (self.scope, self.date) if isinstance(one, str)):
+            if _value_of(row, name) != _value_of(stored, name):
+                raise ValueError(f"{name!r} of {_named(row)} is not saved yet: save the row, and then issue {self}.")
 
     def require_place(self, row: models.Model) -> None:
         """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
@@ -151,7 +174,8 @@ class PlacedField(_OfOneModel, _BigInteger):
 
     def _knows_scope(self, row: models.Model) -> bool:
         if isinstance(self.scope, str):
-            return not is_computed(getattr(row, column_of(row, self.scope)))
+            column = row._meta.get_field(self.scope)
+            return not _is_generated(row, column) and not is_computed(getattr(row, column_of(row, self.scope)))
         return self.scope is None
 
     def dated(self, place: Place) -> Place:
@@ -168,12 +192,19 @@ def _named(row: models.Model) -> str:
 def _value_of(row: models.Model, name: str) -> Any:
     """What a row will have in a column, in the form in which the database gives it; None if only the database knows."""
     column: Any = row._meta.get_field(name)
+    if _is_generated(row, column):
+        return None
     value = getattr(row, column.attname)
     if value is None and column.is_relation:  # the other row may have been saved since it was set here
         value = getattr(column.get_cached_value(row, None), column.target_field.attname, None)
     if isinstance(value, DatabaseDefault):
         value = column.db_default
     return None if is_computed(value) else column.to_python(value)
+
+
+def _is_generated(row: models.Model, column: Any) -> bool:
+    """Whether the database computes a column (GeneratedField) of a row that it does not have yet."""
+    return bool(column.generated and row._state.adding)
 
 
 def is_computed(value: Any) -> bool:

@@ -101,9 +101,9 @@ def issue_number(row: models.Model, field: str | None = None) -> int | None:
     this: the idempotency token is made from the row, so the same number comes, as `number_rows` guarantees, and no gap
     is left. Nothing repeats it by itself, as a draft may wait for ever: keep in a column of your own what was issued.
 
-    Cost: as one item of the sequence with an idempotency token, and two SQL queries; none for a row with a number.
-    Raises ValueError for a row that is not saved, InvalidScope and InvalidPeriod for one without scope or date, and at
-    once what `put_next_many` raises, and the model's DoesNotExist.
+    Cost: as one item of the sequence with an idempotency token, and three SQL queries; none for a row with a number.
+    Raises ValueError for a row that is not saved as it is, InvalidScope and InvalidPeriod for one without scope or
+    date, and at once what `put_next_many` raises, and the model's DoesNotExist.
     """
     column, using = _manual(type(row), field), database_of(row)
     if row.pk is None or row._state.adding:
@@ -112,6 +112,7 @@ def issue_number(row: models.Model, field: str | None = None) -> int | None:
         column.dated(column.place_of(row))  # a row that cannot be numbered is refused before the commit
 
         def issue() -> None:
+            column.require_saved(row, type(row)._base_manager.using(using).get(pk=row.pk))
             number_objects(column, [row], using)
             if getattr(row, column.attname) is None:  # another process was faster
                 row.refresh_from_db(using=using, fields=[column.name, *(text.name for text in column.texts)])

@@ -1,6 +1,7 @@
 """A column that fills itself with the numbers of a sequence, and whose counter moves past those that others set."""
 
 import datetime
+import logging
 import threading
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -24,6 +25,7 @@ from ..types import Scope, parted
 from .checks import problems
 from .columns import Place, PlacedField, is_computed
 
+logger = logging.getLogger(__name__)
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 UNREAD = ...  # what a stored row had before, if its object never read that; a pickled object keeps it
 
@@ -69,7 +71,7 @@ class SequenceField(PlacedField):
     `SequenceTextField` beside this one keeps which of them a row has.
 
     Cost: one request a row. A row that brings a number above all that this host knows to be given costs two, or a
-    guarded change where numbers have no gaps. It costs one SQL query more if the object never read its number.
+    guarded change where numbers have no gaps. It costs one SQL query more for a stored row.
     `bulk_create` takes the numbers of all its rows by one request for each scope and date, with the manager that a
     model without one of its own gets; build your own from `SequenceQuerySet`.
     Saving raises InvalidScope for an empty scope, InvalidPeriod for an empty date, ValueError for a number of more than
@@ -101,7 +103,7 @@ class SequenceField(PlacedField):
         values, before = row.__dict__, f"_{self.attname}_before"
         if values.get(self.attname) is None or self._is_counted(row):
             return False
-        if values.get(before) is UNREAD:
+        if values.get(before) is not None:  # it may be one that no row ever had
             rows = type(row)._base_manager.using(database_of(row)).filter(pk=row.pk)
             values[before] = rows.values_list(self.attname, flat=True).first()
             if values[before] == self._number(row):
@@ -138,7 +140,14 @@ class SequenceField(PlacedField):
             highest = max(map(self._number, members))
             _count_past(self.sequence, scope, day, highest, str(self))
             for row in members:
-                self.note(row)
+                self.note(row, (scope, day))
+
+    def count_loaded(self, rows: Collection[models.Model]) -> None:
+        """Move the counters past the numbers of a fixture, but for rows that do not say their period: `seed` does."""
+        known = [row for row in rows if self.tells_period(row)]
+        if len(known) < len(rows):
+            logger.warning("%s: the period of %s rows is not known: see `sequences seed`", self, len(rows) - len(known))
+        self.count_past(known)
 
     def _number(self, row: models.Model) -> int:
         number: int = self.get_prep_value(getattr(row, self.attname))
@@ -146,13 +155,16 @@ class SequenceField(PlacedField):
             raise ValueError(f"{self} is set to {number}; the column holds numbers up to {LARGEST_NUMBER}.")
         return number
 
-    def note(self, row: models.Model) -> None:
-        """Remember that the counter is past the number of a row, so that a second save of the object asks nothing."""
-        row.__dict__[f"_{self.attname}_counted"] = self._number(row)
+    def note(self, row: models.Model, place: Place | None = None) -> None:
+        """Remember that the counter is past the number of a row there: a second save of the object asks nothing."""
+        row.__dict__[f"_{self.attname}_counted_in"] = self._number(row), place and (place[0], self.date and place[1])
 
     def _is_counted(self, row: models.Model) -> bool:
-        number = getattr(row, self.attname)
-        return is_computed(number) or row.__dict__.get(f"_{self.attname}_counted") == self._number(row)
+        number, place = row.__dict__.get(f"_{self.attname}_counted_in", (None, None))
+        stored = not row._state.adding and row.pk is not None  # else it may be a copy, in another scope
+        return is_computed(getattr(row, self.attname)) or bool(
+            number == self._number(row) and (stored or place == (self.scope_of(row), self.date and self.date_of(row)))
+        )
 
     def too_large(self, value: int) -> SequenceExhausted | None:
         """The error for a number that the sequence gave and the column cannot hold; None if the column holds it."""
@@ -170,7 +182,7 @@ class SequenceField(PlacedField):
             raise error
         for row, value in zip(rows, values, strict=True):
             setattr(row, self.attname, value)
-            self.note(row)
+            self.note(row, place)
             self.write_texts(row, (scope, day))
 
     def write_texts(self, row: models.Model, place: Place | None = None, *, anew: bool = False) -> None:
@@ -223,7 +235,7 @@ class Loaded:
 
     def __call__(self) -> None:
         rows, self.rows = self.rows, []  # a test that loads more goes on in the same transaction
-        self.field.count_past(rows)
+        self.field.count_loaded(rows)
 
 
 class _Thread(threading.local):
@@ -247,7 +259,7 @@ def count_loaded(field: SequenceField) -> None:
     for waiting in loaded_here():
         if waiting.field is field:
             with suppress(Exception):  # after the commit it is logged
-                field.count_past(waiting.rows)
+                field.count_loaded(waiting.rows)
                 waiting.rows = []
         del waiting  # else an error that somebody keeps would hold it, through this frame, after a rollback
 

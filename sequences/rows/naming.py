@@ -82,9 +82,12 @@ class Naming:
                 found.append(form.parse(text))
             except InvalidText as error:
                 wrong.append(error)
-        if not found:
-            raise wrong[0]
-        return found
+        try:
+            if not found:
+                raise wrong[0]
+            return found
+        finally:
+            del wrong  # else an error would hold this frame, and that the error, with all who have called
 
     def takes(self, scope: str | None) -> bool:
         """Whether the texts tell this scope from others, so that it can count."""

@@ -99,7 +99,7 @@ class TestIssue:
         with tapped() as wire, CaptureQueriesContext(connection) as queries:
             other.issue_number()
         assert wire.operations == ["TransactWriteItems"]
-        assert [query["sql"].split()[0] for query in queries] == ["SELECT", "BEGIN", "UPDATE", "COMMIT"]
+        assert [query["sql"].split()[0] for query in queries] == ["SELECT", "SELECT", "BEGIN", "UPDATE", "COMMIT"]
         with tapped() as wire, CaptureQueriesContext(connection) as queries:
             assert other.issue_number() == 2
         assert (wire.sent, len(queries)) == ([], 0)
@@ -178,6 +178,17 @@ class TestIssue:
         with pytest.raises(shop.Bill.DoesNotExist):
             gone.issue_number()
         assert last() is None
+
+    @pytest.mark.parametrize("day", [None, datetime.date(2025, 3, 5)])
+    def test_a_date_that_is_not_saved(self, shop: ModuleType, day: datetime.date | None) -> None:
+        """A row is numbered as it is stored: one that says another date is refused, and takes no number."""
+        bill = shop.Bill.objects.create(customer="A", issued_on=day)
+        bill.issued_on = TODAY
+        with pytest.raises(ValueError, match=r"'issued_on' of row \d+ is not saved yet: save the row, and then issue"):
+            bill.issue_number()
+        assert stored(bill) == (None, None)
+        bill.save()
+        assert (bill.issue_number(), bill.number_text) == (1, "INV-2026-000001")
 
     def test_the_field_is_named(self, shop: ModuleType, bill: Any) -> None:
         """The field may be named; a wrong name is an error that says what there is, as for a model without drafts."""

@@ -90,6 +90,27 @@ class TestByHand:
         days = (datetime.date(2025, 7, 1), datetime.date(2026, 7, 1))
         assert [shop.Contract.objects.create(signed_on=day).number for day in days] == [10, 1]
 
+    @pytest.mark.parametrize("adding", [True, False])
+    def test_a_copy_in_another_scope(self, shop: ModuleType, adding: bool) -> None:
+        """A copy that keeps its number counts where it is then; one in its own scope asks nothing."""
+        orders = [shop.Order.objects.create(customer=name) for name in "AB"]
+        copy = shop.Delivery.objects.create(order=orders[0])
+        copy.pk, copy._state.adding, copy.order = None, adding, orders[1]
+        copy.save()
+        assert shop.Delivery.objects.create(order=orders[1]).number == 2
+        copy.number = 9
+        with tapped() as wire:
+            shop.Delivery.objects.filter(pk=copy.pk).delete()
+            copy.number, copy.pk, copy._state.adding = 1, None, adding
+            copy.save()
+        assert wire.sent == []
+
+    def test_by_its_text(self, shop: ModuleType) -> None:
+        """Where no column has the date, a number counts in the period that its text tells."""
+        shop.Statement.objects.create(number=9, text="INV-2025-000009")
+        assert [get_last_value("bills", period=period) for period in ("2025", None)] == [9, None]
+        assert shop.Statement.objects.create().number == 1
+
     def test_bulk_create(self, shop: ModuleType) -> None:
         """The highest of the rows counts, before the others take theirs: none of them collides."""
         shop.Order.objects.create(customer="A")
@@ -303,6 +324,17 @@ class TestStoredRows:
         row.refresh_from_db()
         assert (row.number, get_last_value("orders")) == (1501, 1001)
 
+    def test_a_number_that_is_taken_back(self, shop: ModuleType) -> None:
+        """A row that has its own number again when it is saved keeps its text."""
+        shop.Contract.objects.create(signed_on=datetime.date(2025, 6, 1))
+        row = shop.Contract.objects.get()
+        for back in (row.refresh_from_db, lambda: setattr(row, "number", 1)):
+            row.number = 7
+            back()
+            row.signed_on = DAY
+            row.save()
+            assert shop.Contract.objects.get().number_text == "CT-2025-0001"
+
     def test_a_number_that_came_elsewhere(self, shop: ModuleType) -> None:
         """A row that another process has issued keeps its text, when it is read again and saved."""
         bill = shop.Bill.objects.create(customer="A", issued_on=DAY)
@@ -347,6 +379,17 @@ class TestFixtures:
         load(delivery, order(3, pk=77))
         assert shop.Delivery.objects.create(order_id=77).number == 6
         assert get_last_value("orders") is None
+
+    @pytest.mark.parametrize(("text", "last"), [("INV-2025-005000", 5000), (None, None), ("5000", None)])
+    def test_rows_of_another_period(
+        self, shop: ModuleType, text: str | None, last: int | None, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Rows of an earlier period count in that, as far as they say it, and never in the present one."""
+        fields = {"made_at": datetime.datetime(2025, 3, 5, tzinfo=datetime.UTC), "number": 5000, "text": text}
+        load({"model": "shop.statement", "pk": 1, "fields": fields})
+        assert [get_last_value("bills", period=period) for period in ("2025", None)] == [last, None]
+        told = "shop.Statement.number: the period of 1 rows is not known: see `sequences seed`"
+        assert caplog.messages == ([] if last else [told])
 
     def test_without_a_transaction(self, shop: ModuleType) -> None:
         """A row that is loaded alone counts at once; one that is loaded again counts by its new number."""
