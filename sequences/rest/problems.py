@@ -81,17 +81,19 @@ def _wrong_fields(detail: Any, path: tuple[str, ...] = ()) -> Iterator[WrongFiel
 
 
 def _row_of(error: Exception, rows: Mapping[type[Exception], Problem]) -> Problem:
-    """The row of the error's class. For an error of REST framework's without one, the row of its status."""
+    """The row of the error's class. An error of REST framework's without one has its own code and words."""
     kind = next(kind for kind in type(error).__mro__ if kind in rows)
     row = rows[kind]
     if not isinstance(error, drf.APIException) or error.status_code == row.status:
         return row
     if kind is not drf.APIException:  # 401 becomes 403 where it cannot ask for credentials
         return replace(row, status=error.status_code)
-    if known := next((one for one in rows.values() if one.status == error.status_code), None):
-        return known
-    phrase = HTTPStatus(error.status_code).phrase
-    return Problem(error.status_code, str(error.default_code), phrase, f"{phrase}.", own_words=True)
+    status, has_code = error.status_code, error.default_code != drf.APIException.default_code
+    known = (one for kind, one in rows.items() if one.status == status and not issubclass(kind, SequenceError))
+    if not has_code and (same := next((one for one in known if one.own_words), None)):
+        return same
+    phrase = HTTPStatus(status).phrase
+    return Problem(status, str(error.default_code), phrase, f"{phrase}.", own_words=True)
 
 
 def _wrong_in(error: Exception, about: str) -> Iterator[WrongField]:

@@ -52,6 +52,22 @@ class AwayError(APIException):
     status_code = 503
 
 
+class CouponError(APIException):
+    """An error of an application, with a status that the table has for others."""
+
+    status_code = 400
+    default_code = "coupon_expired"
+    default_detail = "The coupon has expired."
+
+
+class DeclinedError(APIException):
+    """An error of an application, with a status that only errors of sequences have."""
+
+    status_code = 422
+    default_code = "declined"
+    default_detail = "The card was declined."
+
+
 class FullError(APIException):
     """An error of a class that the table does not have, with a status that it has."""
 
@@ -109,6 +125,9 @@ class TestAnswers:
             (PermissionDenied("Only for cats."), 403, "permission_denied", "Only for cats."),
             (TeapotError(), 418, "teapot", "It brews tea only."),
             (TeapotError(""), 418, "teapot", "I'm a Teapot."),
+            (CouponError(), 400, "coupon_expired", "The coupon has expired."),
+            (DeclinedError(), 422, "declined", "The card was declined."),
+            (AwayError("Payments are down."), 503, "error", "Payments are down."),
             (FullError("At most 1 MB."), 413, "too_large", "At most 1 MB."),
             (RequestDataTooBig(), 413, "too_large", "This is too large: at most 1,234,567 bytes can be sent at once."),
             (ValidationError("It is wrong."), 400, "invalid", "It is wrong."),
