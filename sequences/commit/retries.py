@@ -234,7 +234,7 @@ def write_once(
         except (NotWritten, OutcomeUnknown) as error:
             unknown = unknown or isinstance(error, OutcomeUnknown)
             deadline.try_again(error, outcome_unknown=unknown)
-        except StorageRefused as error:
+        except (GaveUp, StorageRefused) as error:  # the budget of a page, or the client, ended it
             if unknown or error.outcome_unknown:
-                raise deadline.give_up(error, outcome_unknown=True) from error
+                raise deadline.give_up(deadline.failure or error, outcome_unknown=True) from error
             raise

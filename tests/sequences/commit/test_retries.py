@@ -22,6 +22,7 @@ from sequences.commit.retries import (
 )
 from sequences.exceptions import (
     AccessRefused,
+    BudgetSpent,
     CancellationReason,
     NotWritten,
     OutcomeUnknown,
@@ -257,6 +258,18 @@ class TestWriteOnce:
         with pytest.raises(SequenceUnavailable) as caught:
             WRITE(deadline)
         assert caught.value.outcome_unknown
+
+    @pytest.mark.parametrize("end", [BudgetSpent("no time"), dynamodb.ClientNotMade("no client")])
+    @pytest.mark.parametrize(("before", "unknown"), [(LOST, True), (THROTTLED, False)])
+    def test_a_call_that_must_end(
+        self, line: Engine, deadline: Deadline, before: Exception, unknown: bool, end: Exception
+    ) -> None:
+        """Where the time of a page is over, or no client is made, a lost answer before leaves the outcome unknown."""
+        line.plan = [before, end]
+        with pytest.raises(SequenceUnavailable) as caught:
+            WRITE(deadline)
+        assert caught.value.outcome_unknown is unknown
+        assert "nothing was stored" not in str(caught.value) or not unknown
 
     def test_refused_after_a_lost_answer(self, line: Engine, deadline: Deadline) -> None:
         """A permanent refusal after a lost answer leaves the outcome unknown."""
