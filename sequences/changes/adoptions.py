@@ -18,10 +18,11 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import read
 from ..dynamodb import expressions
-from ..dynamodb.expressions import GAPLESS_AFTER
+from ..dynamodb.expressions import GAPLESS_AFTER, LAST_DOCUMENT
 from ..exceptions import InvalidChange, InvalidSequence, OperationNotSupported, TableMissing
 from ..registry import configured, made_of, strategies
 from ..rows.layout import Send
+from ..rows.numbers import highest
 from ..rows.rules import RESTORED, RULES, Difference, Told
 from ..rows.soundness import Verdict
 from ..strategies import Strategy
@@ -198,8 +199,9 @@ class _Adoption:
         with suppress(TableMissing):  # the former place may not be there any more
             there = ScopeSnapshot(self.former, scope, send)
         last = max([here.handed_out, *([there.handed_out] if there else [])])
-        moved = moved_to(here, last, note)
-        before = None if self._may_miss_values() else moved.after
+        moved = moved_to(here, last, note, **_last_document(here, there))
+        counted = highest(here.counted, there.counted) if there else None
+        before = None if self._may_miss_values() else moved.after if counted is None else counted
         actions = (*(self._leaving(there, note) if there else ()), *moved.actions)
         if before != moved.after:
             actions = actions or _as_seen(here)
@@ -250,6 +252,12 @@ def _as_seen(seen: ScopeSnapshot) -> tuple[Action, ...]:
         check = expressions.change_row(schema.table, key, unchanged=exists)
     del check["UpdateExpression"]
     return ({"ConditionCheck": check},)
+
+
+def _last_document(here: ScopeSnapshot, there: ScopeSnapshot | None) -> dict[str, Any]:
+    """What the counter notes of the last document (DATE_ORDER), if the former one has a later date."""
+    former, present = (seen.row.get(LAST_DOCUMENT, {}) if seen else {} for seen in (there, here))
+    return {LAST_DOCUMENT: former} if former.get("date", "") > present.get("date", "") else {}
 
 
 def _is_left(seen: ScopeSnapshot) -> bool:

@@ -99,7 +99,7 @@ def apply_change(
     with strategy.item_writer.exclusively(scope, deadline):
         change, is_new = write(strategy, scope, request, plan, deadline)
     if is_new and not request.dry_run:
-        strategy.changed(scope, change.after)
+        strategy.changed(scope, change.after, moves=change.after != change.before)
     return change
 
 

@@ -1,7 +1,6 @@
 """The changes `advance`, `seed` and `recover`: a scope moves forward, at its counter or by void rows."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
@@ -54,7 +53,7 @@ def advance(
             raise InvalidChange(
                 f"to is {to}; a sequence only moves up, past all that was handed out: give {least} or more."
             )
-        return replace(moved_to(seen, to, note), before=seen.counted)
+        return moved_to(seen, to, note)
 
     request = ChangeRequest("advance", by, reason, dry_run)
     return apply_change(sequence, counted_in(sequence, scope, period), request, plan)
@@ -144,8 +143,7 @@ def _numbers_of_rows(
 def _seeded(number: int | None, drops: bool, seen: ScopeSnapshot, note: ChangeNote) -> Plan:
     seen.require_order()
     stored = seen.numbers.before_start if seen.top is None else seen.top
-    plan = moved_to(seen, stored if number is None else number, note, drops=drops)
-    return replace(plan, before=seen.counted)
+    return moved_to(seen, stored if number is None else number, note, drops=drops)
 
 
 def recover(  # noqa: PLR0913 - evidence, margin, moment and signature are each the operator's to name
@@ -231,15 +229,15 @@ def _in_markers(strategy: Strategy, scope: Scope) -> Iterator[int]:
     schema, step, period = strategy.markers.schema, strategy.numbers.step, parted(scope)[1]
     if not schema.sort_name:
         return
-    for page in pages(schema, strategy.markers.partition(scope), ROWS_A_PAGE, "value", "count", "period"):
+    for page in pages(schema, strategy.markers.partition(scope), ROWS_A_PAGE, "value", "count", "items", "period"):
         own = (row for row in page if row.get("period", "") == period and isinstance(row.get("value"), int))
-        yield from (row["value"] + step * (row.get("count", 1) - 1) for row in own)
+        yield from (row["value"] + step * (row.get("count", row.get("items", 1)) - 1) for row in own)
 
 
-def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool = True) -> Plan:
+def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool = True, **more: Any) -> Plan:
     """The plan after which every new value is above `value`, if it `drops` also of blocks that processes hold.
 
-    A scope that is frozen stays so.
+    A scope that is frozen stays so. Its counter gets `more`. Imported rows are none of the values before.
     """
     before_start = seen.numbers.before_start
     counted = before_start if seen.state.last_value is None else seen.state.last_value
@@ -256,8 +254,8 @@ def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool =
     elif seen.frozen_row:
         raise operator_errors.frozen(seen.strategy.alias, seen.scope, seen.frozen_row)
     else:
-        actions = counter_to(seen, reached, note) if behind or drops else ()
-    return Plan(before=seen.last, after=reached if actions else seen.last, actions=tuple(actions))
+        actions = counter_to(seen, reached, note, **more) if behind or drops or more else ()
+    return Plan(before=seen.counted, after=reached if actions else seen.last, actions=tuple(actions))
 
 
 def counter_to(seen: ScopeSnapshot, value: int, note: ChangeNote, **more: Any) -> tuple[Action, ...]:

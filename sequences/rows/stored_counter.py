@@ -13,7 +13,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
-from ..dynamodb.expressions import CounterRow
+from ..dynamodb.expressions import BORN, CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
@@ -153,12 +153,13 @@ class StoredCounter:
         if behind is None:
             return
         state = self.standing(scope, send)
+        require_gaps(self.alias, scope, state)
         reached = self.last_value(state)
         if reached != self.last_value(replace(state, stored=None)):
             row = self.row(reached, new_token())
             request = expressions.advance_counter(self.table, self.key(scope), row, seen=state.last_value)
             try:
-                send("update_item", self.guarded(request))
+                send("update_item", self.guarded(expressions.unless_gapless(request)))
             except WriteCancelled:
                 self.memory.fell_behind(scope, behind)  # another process has moved it; the next call looks again
 
@@ -197,9 +198,11 @@ class StoredCounter:
     def delete(self, scope: Scope, deadline: Deadline) -> bool:
         """Delete the counter, and what this process remembers of the scope. Return whether there was one.
 
-        Another process that remembers a value of the scope refuses the next one (SequenceWentBack).
+        One that begins meanwhile is another one, and stays. Another process that remembers a value of the scope refuses
+        the next one (SequenceWentBack). One read, and one write if it is there.
         """
-        request = expressions.delete_counter(self.table, self.key(scope))
+        row = self.rows.state(scope, deadline.read).row or {}
+        request = expressions.delete_counter(self.table, self.key(scope), born=row.get(BORN, {}).get("S"))
         try:
             write_once("delete_item", request, token="", deadline=deadline)
         except WriteCancelled as error:

@@ -168,9 +168,12 @@ class Strategy(Assigner):
             pendings = self.naming.limits.allowed(scope, pendings, self.item_writer.answers.repeat_if_marked, deadline)
         return self.lives.takeable(pendings)
 
-    def changed(self, scope: Scope, last_value: int | None) -> None:
-        """A guarded change of this process has moved the scope to `last_value`, has frozen or has thawed it."""
-        if self.evidence and last_value is not None:
+    def changed(self, scope: Scope, last_value: int | None, *, moves: bool = True) -> None:
+        """A guarded change of this process has moved the scope to `last_value`, or left it there, as frozen or thawed.
+
+        What is left may be an imported row above the counter, and so no evidence.
+        """
+        if self.evidence and moves and last_value is not None:
             self.evidence.note(scope, last_value)
 
     def forget(self) -> None:

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import os
+import sys
 import weakref
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +15,7 @@ from ..commit.requests import Committer, Pending, ReserveRequest, values_of
 from ..commit.retries import GRACE_SECONDS, Deadline
 from ..commit.waiters import TOOK_TOO_LONG
 from ..dynamodb import elapsed
-from ..exceptions import SequenceError, SequenceExhausted
+from ..exceptions import InvalidSequence, SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..metrics.instruments import BLOCKS
 from ..rows.lru import LRU
@@ -79,7 +80,13 @@ class BlockAllocator(CounterStrategy):
 
     def __init__(self, config: SequenceConfig, **clocks: Any) -> None:
         super().__init__(config, **clocks)
-        self._held = HeldBlocks(self.counter, self._births, self._new_pool, elapsed, self.stop)
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            raise InvalidSequence(
+                f"SEQUENCES[{self.alias!r}]['STRATEGY']: BlockAllocator gives a value to one thread by the "
+                "interpreter's lock (GIL), which is off here: take AtomicCounter."
+            )
+        begin = (self._new_pool, elapsed, self.stop, lambda: self.before_range)
+        self._held = HeldBlocks(self.counter, self._births, *begin)
         self._pools = self._held.pools
         self._fetches: list[Fetch] = []
         self._process = os.getpid()
@@ -114,9 +121,9 @@ class BlockAllocator(CounterStrategy):
     def stop(self) -> None:
         self._watch.stop()
 
-    def changed(self, scope: Scope, last_value: int | None) -> None:
+    def changed(self, scope: Scope, last_value: int | None, *, moves: bool = True) -> None:
         """Drop this process's block: its values may be lower than the counter now, or the scope may be frozen."""
-        super().changed(scope, last_value)
+        super().changed(scope, last_value, moves=moves)
         self._held.drop(scope)
         if last_value is None:  # it has no value any more
             self._held.forget_scope(scope)

@@ -12,6 +12,7 @@ from ..exceptions import SequenceError
 from ..rows.counter_rows import CounterState
 from ..rows.layout import Send
 from ..rows.lru import LRU, SCOPES_CHECKED
+from ..rows.numbers import highest
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 from .block_pool import BlockPool
@@ -25,13 +26,17 @@ SCOPES_A_LOOK = 100  # as many as one BatchGetItem takes
 
 @dataclass(eq=False, repr=False)
 class HeldBlocks:
-    """The pools of one sequence by scope. The clock is the watch's, and `_emptied` is called when no pool is left."""
+    """The pools of one sequence by scope. The clock is the watch's, and `_emptied` is called when no pool is left.
+
+    What others gave back is taken above `_before`, the value before the range of a line.
+    """
 
     _counter: StoredCounter
     _births: LRU[str]
     _new_pool: Callable[[Scope], BlockPool]
     _clock: Callable[[], float]
     _emptied: Callable[[], None]
+    _before: Callable[[], int | None]
 
     def __post_init__(self) -> None:
         self.pools: dict[Scope, BlockPool] = {}
@@ -84,7 +89,7 @@ class HeldBlocks:
     def begin(self, scope: Scope, last: int | None, deadline: Deadline) -> Beginning:
         """Look at the counter of a scope, and take what others gave back above all that was served here."""
         self.note(scope, last)
-        return self.given_back.take(scope, deadline, above=self._handed_out.get(scope))
+        return self.given_back.take(scope, deadline, above=highest(self._handed_out.get(scope), self._before()))
 
     def compare(self, send: Send) -> None:
         """Drop the blocks whose counters went back, were made again, or were changed by a write that arrived late.

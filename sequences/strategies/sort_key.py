@@ -129,8 +129,8 @@ class SortKeyMaximum(Strategy):
         self._lost_race_at.put(scope, self.timing.clock())
         self._tails.forget(scope)
 
-    def changed(self, scope: Scope, last_value: int | None) -> None:
-        super().changed(scope, last_value)
+    def changed(self, scope: Scope, last_value: int | None, *, moves: bool = True) -> None:
+        super().changed(scope, last_value, moves=moves)
         self.skipped(scope)
 
     def hint(self, scope: Scope) -> Hint | None:

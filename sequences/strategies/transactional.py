@@ -155,6 +155,6 @@ class TransactionalCounter(WithCounters):
         self.counter.memory.fell_behind(scope, value)
         self._states.forget(scope)
 
-    def changed(self, scope: Scope, last_value: int | None) -> None:
-        super().changed(scope, last_value)
+    def changed(self, scope: Scope, last_value: int | None, *, moves: bool = True) -> None:
+        super().changed(scope, last_value, moves=moves)
         self._states.forget(scope)

@@ -269,6 +269,16 @@ class TestDelete:
             assert delete("a")
         assert len(wire.bodies("DeleteItem")) == 2
 
+    @pytest.mark.usefixtures("alone_on_its_host")
+    def test_a_sequence_that_begins_again_meanwhile(self) -> None:
+        """The repeat after a lost answer leaves alone what another process has begun."""
+        get_next_value("a")
+        with tapped() as wire:
+            wire.lose("DeleteItem")
+            wire.after("DeleteItem", lambda: make_again("default").next_value("a"))  # type: ignore[attr-defined]
+            assert delete("a")
+        assert get_last_value("a") == 0
+
 
 def make_again(alias: str) -> Strategy:
     """The strategy of a sequence, as another process would make it."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -79,6 +79,7 @@ from sequences.registry import parse_config, strategies
 from sequences.rest.views import NextValuesView
 from sequences.rows import line_rows
 from sequences.series import Line
+from sequences.strategies import BlockAllocator
 from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation, StoredItem
@@ -539,7 +540,7 @@ class TestRefused:
         for kind, form_, said in (
             ("month", f"{scope}/{{period}}/{{value}}", None),
             ("year", f"{scope}/{{period}}/{{value}}", "start is 1; it must be 500"),
-            ("fiscal-year", form, r"one of line [12]: .* letters of their own, or put \{scope\} into it\.$"),
+            ("fiscal-year", form, r"one of line [12]: .* such as other letters, or put \{scope\} into it\.$"),
         ):
             line = Line(format=form_, period=kind, start=1)
             with nullcontext() if said is None else pytest.raises(InvalidChange, match=said):
@@ -633,6 +634,38 @@ class TestRefused:
                 series.create("atomic", f"{scope}b", Line(format=format_), **WHO)
         series.create("atomic", f"{scope}b", Line(format=f"{scope}-{{value}}", start=1000), **WHO)
         series.create("atomic", f"{scope}c", Line(format=f"{scope}/{{value}}"), **WHO)
+
+    def test_texts_of_an_earlier_number(self, scope: str) -> None:
+        """A FORMAT by which a later number could have the text of an earlier one is refused, on a line or after it."""
+        first = Line(format=f"{scope}-1{{value}}")
+        in_row("atomic", scope, first)
+        repeats = Line(format=f"{scope}-{{value}}")
+        series.change_line("atomic", scope, repeats, dry_run=True, **WHO)
+        for _ in range(10):
+            put("atomic", scope)
+        said = "a text could also be one of another number by line [12], whose former texts count"
+        with pytest.raises(InvalidChange, match=said):
+            series.change_line("atomic", scope, repeats, **WHO)
+        with pytest.raises(InvalidChange, match=said):
+            series.add_line("atomic", scope, dataclasses.replace(repeats, start=20, valid_from=TODAY), **WHO)
+        for form in (f"{scope}-1{{value:06d}}", f"{scope}-2026{{value:04d}}", f"{scope}/{{value}}"):
+            series.change_line("atomic", scope, Line(format=form), **WHO)
+        with pytest.raises(InvalidChange, match=said):
+            series.change_line("atomic", scope, repeats, **WHO)
+
+    def test_texts_of_an_earlier_number_of_a_period(self, scope: str) -> None:
+        """In periods the texts of all numbers count, as each period begins anew."""
+        in_row("invoices", scope, Line(format=f"{scope}-{{period}}1{{value}}"))
+        repeats = Line(format=f"{scope}-{{period}}{{value}}")
+        series.change_line("invoices", scope, repeats, dry_run=True, **WHO)
+        put("invoices", scope)
+        with pytest.raises(InvalidChange, match="another number by line 1"):
+            series.change_line("invoices", scope, repeats, **WHO)
+
+    def test_texts_of_ranges_that_follow(self, scope: str) -> None:
+        """Lines whose numbers have other lengths go together."""
+        first = Line(format=f"{scope}-{{value}}", maximum=999)
+        in_row("atomic", scope, first, Line(format=f"{scope}-1{{value}}", start=1000))
 
     def test_texts_of_the_settings(self, scope: str) -> None:
         """So is one that a scope without lines could have, or another sequence."""
@@ -889,6 +922,15 @@ class TestLinesInRow:
         check = ["seed", "transactional", "--scope", scope, "--number", "1", "--check", "--reason", "a test"]
         assert "the next number is 10" in written("sequences", *check)
         assert put("transactional", scope) == texts[0]
+
+    def test_what_was_given_back_before_a_later_range(self, scope: str) -> None:
+        """A range begins with its own first number, not with one that was given back of the range before."""
+        tomorrow = TODAY + timedelta(days=1)
+        in_row("block", scope, Line(maximum=999), Line(start=1000, valid_from=tomorrow))
+        with elsewhere():
+            get_next_value("block", scope=scope)
+            cast(BlockAllocator, strategies.of("block", scope)).give_back()
+        assert get_next_value("block", scope=scope, date=tomorrow) == 1000
 
     def test_a_list_takes_no_number(self, scope: str) -> None:
         """A list of scopes, which shows a year by its last line, leaves the numbers of today's line."""

@@ -212,10 +212,12 @@ def put_counter(
     }
 
 
-def delete_counter(table: str, key: Wire) -> dict[str, Any]:
-    """A `DeleteItem` on the condition that the counter exists and is not frozen."""
-    condition = "attribute_exists(#last_value) AND attribute_not_exists(#frozen)"
-    return {"TableName": table, "Key": key, **expressed("", condition), **OLD_ITEM}
+def delete_counter(table: str, key: Wire, *, born: str | None) -> dict[str, Any]:
+    """A `DeleteItem` on the condition that the counter exists, was born with this mark, and is not frozen."""
+    same = "attribute_not_exists(#born)" if born is None else "#born = :born"
+    condition = f"attribute_exists(#last_value) AND attribute_not_exists(#frozen) AND {same}"
+    values = {} if born is None else {"born": born}
+    return {"TableName": table, "Key": key, **expressed("", condition, values), **OLD_ITEM}
 
 
 LEFT = ("last_value", "left_at", "counted_in")

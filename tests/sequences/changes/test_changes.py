@@ -641,6 +641,25 @@ class TestRecover:
         strategies.reset()
         assert changes.recover("atomic", scope=scope, margin=0, **WHO)[0].after == 10
 
+    @pytest.mark.parametrize("options", [{}, {"value_in": "attribute"}])
+    def test_items_stored_together_with_a_token(
+        self, options: dict[str, str], scope: str, install: Callable[..., Strategy]
+    ) -> None:
+        """So does the marker of items that were stored together."""
+        install("transactional", **options)
+        items = [{"pk": scope, "sk": place} if options else {} for place in range(5)]
+        put_next_together("transactional", items, scope=scope, idempotency_token="five")
+        forget_all("transactional", scope, keep_markers=True)
+        assert changes.recover("transactional", scope=scope, margin=0, **WHO)[0].after == 5
+
+    def test_imported_rows_are_explained(self, scope: str) -> None:
+        """What is skipped up to an imported row, and beyond it, is skipped by the change."""
+        put_some("transactional", scope, 3)
+        import_row("transactional", scope, 7)
+        (change,) = changes.recover("transactional", scope=scope, margin=5, **WHO)
+        assert (change.before, change.after) == (3, 12)
+        assert audit(strategies["transactional"], scope).unexplained == 0
+
     def test_a_table_without_a_sort_key(self, scope: str, install: Callable[..., Strategy], wire: Wire) -> None:
         """The markers of a scope cannot be listed there, and no query is sent: the counter tells how far it was."""
         install("atomic", TABLE="singly", value_in="attribute", key_names=["id"])
@@ -1186,6 +1205,19 @@ class TestVoid:
         import_row(name, f"{scope}-new", 9)
         with pytest.raises(InvalidChange, match="and the counter, which has no value yet, has not handed it out"):
             changes.void(name, 7, scope=f"{scope}-new", **WHO)
+
+    @pytest.mark.parametrize("name", ["atomic", "block", "optimistic-put", "transactional"])
+    @pytest.mark.parametrize("how", ["freeze", "void"])
+    def test_the_counter_goes_on_below_an_imported_row(self, name: str, how: str, scope: str) -> None:
+        """A change that leaves the counter where it is takes no imported row for a number that was handed out."""
+        told = put_some(name, scope, 3)
+        import_row(name, scope, 9000)
+        if how == "void":
+            changes.void(name, 9000, scope=scope, **WHO)
+        else:
+            changes.freeze(name, scope=scope, **WHO)
+            changes.thaw(name, scope=scope, **WHO)
+        assert told[-1] < put_some(name, scope, 1)[0] < 9000
 
     def test_a_value_in_a_block(self, scope: str, install: Callable[..., Strategy]) -> None:
         """A value without an item may be in a block: it can be void when a freeze has emptied the blocks."""

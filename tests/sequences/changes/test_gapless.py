@@ -37,6 +37,7 @@ from tests.sequences.support import (
     begin_process,
     delete_row,
     fresh_processes,
+    import_row,
     read_counter,
     set_counter,
     stored,
@@ -123,6 +124,21 @@ class TestToGapless:
             put(process(fast), SCOPE)
         with pytest.raises(RulesChanged, match=rf"leaves no number out after {last - 1}"):
             advance_to(old, SCOPE, 500)
+        assert put(new, SCOPE) == last + 1
+
+    def test_a_forgotten_process_beside_imported_rows(self, now: Now) -> None:
+        """It moves no counter past rows that it finds: the numbers up to them would be missing."""
+        old = now("BlockAllocator")
+        put(old, SCOPE)
+        following = old.next_value(SCOPE) + 1
+        switch(NAME, to=GAPLESS, **WHO)
+        new = now(GAPLESS)
+        finish_switch(NAME, **WHO)
+        last = put(new, SCOPE)
+        for number in (following, 500):
+            import_row(NAME, SCOPE, number)
+        with pytest.raises(RulesChanged, match="leaves no number out after"):
+            put(old, SCOPE)
         assert put(new, SCOPE) == last + 1
 
     def test_a_race_for_a_block(self, now: Now) -> None:

@@ -31,6 +31,7 @@ from sequences.changes import (
 )
 from sequences.exceptions import (
     AccessRefused,
+    DateRefused,
     InvalidChange,
     NotWritten,
     OperationNotSupported,
@@ -51,7 +52,7 @@ from sequences.strategies import Strategy, TransactionalCounter
 from sequences.testing.embedded import Engine
 from sequences.testing.tables import tables_of_later_settings
 from tests.kept_tables import emptied_tables
-from tests.sequences.support import Clock, handled, tapped_unasked, written
+from tests.sequences.support import Clock, handled, import_row, tapped_unasked, written
 
 pytestmark = pytest.mark.usefixtures("tables", "patience")
 
@@ -583,6 +584,28 @@ class TestAdopt:
             adopt("orders", **WHO)
         with pytest.raises(RulesChanged):
             put_next("orders", {})
+
+    def test_imported_rows_are_explained(self, become: Become) -> None:
+        """Numbers that are skipped up to an imported row are skipped by the change."""
+        become(TRANSACTIONAL)
+        for _ in range(3):
+            put()
+        import_row("orders", "a", 7)
+        strategy = become(TRANSACTIONAL, {"counter_table": "more_counters"})
+        (change, *_) = adopt("orders", **WHO)
+        assert (change.before, change.after) == (3, 7)
+        assert (put(), audit(strategy, "a").unexplained) == (8, 0)
+
+    def test_the_date_of_the_last_document(self, become: Become) -> None:
+        """Numbers keep the order of dates wherever the counter is, also after a way back."""
+        for number, tables in enumerate((("sequences", "more_counters"), ("more_counters", "sequences"))):
+            former, present = ({"counter_table": table} for table in tables)
+            become(TRANSACTIONAL, former, DATE_ORDER="refuse")
+            put_next("orders", {}, scope="a", date=datetime.date(2026, 3, 10 + number))
+            become(TRANSACTIONAL, present, DATE_ORDER="refuse")
+            adopt("orders", **WHO)
+            with pytest.raises(DateRefused):
+                put_next("orders", {}, scope="a", date=datetime.date(2026, 3, 9 + number))
 
     def test_it_may_be_repeated(self, become: Become, monkeypatch: pytest.MonkeyPatch) -> None:
         """If it fails between the scopes and the row, the sequence stays refused, and a repeat goes on."""

@@ -6,6 +6,7 @@ import _thread
 import atexit
 import gc
 import logging
+import sys
 import threading
 import time
 import weakref
@@ -18,7 +19,13 @@ import pytest
 
 from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next
 from sequences.commit.retries import Deadline
-from sequences.exceptions import OutcomeUnknown, SequenceExhausted, SequenceFrozen, SequenceUnavailable
+from sequences.exceptions import (
+    InvalidSequence,
+    OutcomeUnknown,
+    SequenceExhausted,
+    SequenceFrozen,
+    SequenceUnavailable,
+)
 from sequences.registry import strategies
 from sequences.services.arguments import reserving
 from sequences.strategies import BlockAllocator, Strategy, block, block_pool, held_blocks
@@ -34,6 +41,13 @@ def allocator(install: Callable[..., Strategy], clock: Clock) -> BlockAllocator:
     strategy = install("block", clock=clock, block_size=10)
     assert isinstance(strategy, BlockAllocator)
     return strategy
+
+
+def test_without_the_interpreters_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two threads could get one value, the strategy is refused."""
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    with pytest.raises(InvalidSequence, match=r"\['STRATEGY'\]: .* by the interpreter's lock \(GIL\), which is off"):
+        make("block")
 
 
 def reserved(scope: str) -> int:

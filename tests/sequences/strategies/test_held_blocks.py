@@ -77,7 +77,7 @@ class Held:
         evidence, rows = SimpleNamespace(known=self.seen.get), SimpleNamespace(of_scopes=self.read)
         counter: Any = SimpleNamespace(alias="stub", evidence=evidence, rows=rows)
         new_pool: Any = self.new_pool
-        self.blocks = HeldBlocks(counter, self.births, new_pool, lambda: self.now, self.emptied)
+        self.blocks = HeldBlocks(counter, self.births, new_pool, lambda: self.now, self.emptied, lambda: None)
         given_back: Any = SimpleNamespace(
             take=lambda scope, deadline, above: self.taken.append((scope, above)),
             give=self.give,
