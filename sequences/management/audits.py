@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.color import Style
-from django.db import DatabaseError, connections
+from django.db import connections
 
 from sequences.exceptions import OperationNotSupported
 from sequences.management.arguments import Options, add_prefix, add_scope, login, one_scope
@@ -68,8 +68,6 @@ def run_audit(command: BaseCommand, options: Options) -> None:
                 _take_over(results, report, result, options)
         for result in results.values():
             KeptAudits(strategies[result.sequence]).keep(result)
-    except DatabaseError as error:
-        raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         raise CommandError("Stopped before the end: the rest was not audited.", returncode=130) from None
     show.end()

@@ -443,6 +443,16 @@ class TestAfterACrash:
         assert "shop.Invoice.number: 1 rows numbered" in output.getvalue()
         call_command("sequences", "audit", "invoices", verbosity=0, stdout=output)
 
+    def test_a_table_that_is_missing(self, crashed: ModuleType) -> None:
+        """The error of the database is a line, after the rows of other models have their numbers."""
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("ALTER TABLE shop_receipt RENAME TO shop_other")
+            with pytest.raises(CommandError, match=r"shop\.Receipt\.number: no such table: shop_receipt"):
+                call_command("number_rows", "shop.Receipt", "shop.Invoice", stdout=(output := io.StringIO()))
+            transaction.set_rollback(True)
+        assert "shop.Invoice.number: 1 rows numbered" in output.getvalue()
+
     def test_again_is_nothing(self, crashed: ModuleType) -> None:
         """A second run finds no row to number."""
         call_command("number_rows", "shop.Invoice", verbosity=0, stdout=io.StringIO())
@@ -680,6 +690,11 @@ class TestAfterACrash:
             call_command("number_rows", "--database", "nowhere")
 
 
+def generated() -> models.GeneratedField:
+    """A column that the database computes."""
+    return models.GeneratedField(expression=Lower("place"), output_field=models.TextField(), db_persist=True)
+
+
 def model_with(*, rows: Any = None, **given: Any) -> type[models.Model]:
     """A model of the shop with such a field, and with a manager and columns of its own if they are given."""
     with isolate_apps("tests.shop"):
@@ -734,6 +749,15 @@ class TestPlaces:
             the_field(model := model_with(sequence="orders", **computed)).fill([model()])
         late = model_with(sequence="invoices", on_commit=True, **computed)
         assert the_field(late).pre_save(late(), add=True) is None
+
+    def test_a_column_that_the_database_computes(self, shop: ModuleType) -> None:
+        """A generated column is empty before the save, so that the number can only follow the commit."""
+        model = model_with(sequence="orders", scope="code", code=generated())
+        with pytest.raises(InvalidScope, match="is numbered by 'code', which is empty in a new row"):
+            the_field(model).fill([model()])
+        late = model_with(sequence="invoices", scope="code", code=generated(), on_commit=True)
+        assert the_field(late).pre_save(late(), add=True) is None
+        assert [message.id for message in found(late)] == ["sequences.W101"]
 
     def test_a_date_that_fills_itself(self, shop: ModuleType, settings: Settings) -> None:
         """A row is numbered by the day of the save, wherever that column stands, also in bulk."""
@@ -969,6 +993,12 @@ class TestChecks:
             ({"sequence": "with-own-keys", "on_commit": True}, "E102", "which bring no keys", "Leave 'value_in' out"),
             ({"sequence": "orders", "scope": "palce"}, "E103", "scope='palce' is no other column of", "Name another"),
             ({"sequence": "orders", "scope": "number"}, "E103", "scope='number' is no other column", "Name another"),
+            (
+                {"sequence": "orders", "scope": "code", "code": generated()},
+                "E103",
+                "scope='code' is computed by the database",
+                "set on_commit=True",
+            ),
             ({"sequence": "orders", "scope": 7}, "E103", "scope=7 is no other column", "give a function"),
             (
                 {"sequence": "by-scope"},

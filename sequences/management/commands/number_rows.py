@@ -4,7 +4,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError, connections, router
+from django.db import DatabaseError, connections, router
 from django.db.models import Model
 
 from sequences.exceptions import SequenceError
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             try:
                 if router.allow_migrate_model(using, field.model):
                     self._complete(field, using, drafts=drafts, named=named)
-            except (IntegrityError, SequenceError) as error:
+            except (DatabaseError, SequenceError) as error:
                 failed.append(" ".join([f"{field}: {error}", *getattr(error, "__notes__", ())]))
         if failed:
             raise CommandError("\n".join(failed))

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from sequences.capabilities import options_table, rules_table, strategies_table
 from sequences.exceptions import SequenceError
@@ -64,7 +65,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             options["run"](self, options)
-        except SequenceError as error:
+        except (DatabaseError, SequenceError) as error:
             raise CommandError(_with_notes(str(error), error)) from error
         except KeyboardInterrupt as error:
             raise CommandError(_with_notes("Stopped before the end.", error), returncode=130) from None

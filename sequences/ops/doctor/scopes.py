@@ -185,23 +185,33 @@ def _frozen_for(frozen: Mapping[str, Any], now: float) -> str:
     return refused
 
 
-def of_audits(sequence: str, now: float, audits: Sequence[AuditResult], counted: Iterable[Scope]) -> Finding:
+def of_audits(sequence: str, now: float, audits: Sequence[AuditResult], counted: Sequence[Scope]) -> Finding:
     """Whether the last audit of a sequence, whose scopes have `counted`, is not long ago and found nothing wrong."""
     wrong = [one for one in audits if one.unexplained and not _is_outdated(one, audits)]
-    days = (datetime.fromtimestamp(now, UTC) - audits[0].at).days if audits else 0
-    found = f"the last one was {days} days ago: {audits[0].verdict}" if audits else "none was kept"
+    ages = [(datetime.fromtimestamp(now, UTC) - one.at).days for one in audits]
+    recent = [one for one, days in zip(audits, ages, strict=True) if days < LONG_UNAUDITED.days]
+    missed = [scope for scope in counted if recent and not any(_has_seen(one, scope) for one in recent)]
+    found = f"the last one was {ages[0]} days ago: {audits[0].verdict}" if audits else "none was kept"
+    if missed:
+        found = f"none for {LONG_UNAUDITED.days} days of the scope {parted(missed[0])[0]!r}"
     if wrong:
         where = "every scope" if wrong[0].every_scope else f"the scope {wrong[0].scope!r}"
         found = f"the one of {where} on {wrong[0].at:%Y-%m-%d}: {wrong[0].verdict}"
     places = [Dated.of(one.scope, one.period) for one in wrong if not one.every_scope]
-    places += counted
+    places += missed or counted
     hand = Hand("audit", sequence, places[0]) if places else None
-    if audits and not wrong and days < LONG_UNAUDITED.days:
+    if recent and not (wrong or missed):
         reason = "A number that is missing, or there twice, would have been found."
         return Finding(f"sequence {sequence}", "audits", Verdict.GOOD, found, reason, hand=hand)
     reason = "Only an audit finds a number that is missing, or there twice."
     remedy = f"Run `manage.py sequences audit {sequence} --keep`, and do what it says."
     return Finding(f"sequence {sequence}", "audits", Verdict.CAREFUL, found, reason, remedy, hand=hand)
+
+
+def _has_seen(result: AuditResult, counted: Scope) -> bool:
+    """Whether an audit has looked at a scope in its period."""
+    scope, period = parted(counted)
+    return (result.every_scope or result.scope == scope) and result.period in ("", period)
 
 
 def _is_outdated(result: AuditResult, audits: Sequence[AuditResult]) -> bool:

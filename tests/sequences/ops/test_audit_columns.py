@@ -533,6 +533,9 @@ class TestColumns:
                 cursor.execute("ALTER TABLE shop_order RENAME TO shop_other")
             with pytest.raises(CommandError, match="no such table: shop_order"), transaction.atomic():
                 call_command("sequences", "audit", "orders", stdout=io.StringIO())
+            seed = ["seed", "orders", "--column", "shop.Order.number", "--check", "--reason", "a test"]
+            with pytest.raises(CommandError, match="no such table: shop_order"), transaction.atomic():
+                call_command("sequences", *seed, stdout=io.StringIO())
             transaction.set_rollback(True)
 
     def test_places_of_periods(self, shop: ModuleType) -> None:

@@ -340,6 +340,24 @@ class TestJudging:
         assert (finding.subject, finding.about) == ("sequence letters", "audits")
         assert finding.hand == Hand("audit", "letters", scope)
 
+    @pytest.mark.parametrize(
+        ("audits", "found"),
+        [
+            ([audited(1)], "the last one was 1 days ago"),
+            ([audited(1, scope="B"), audited(2, scope="A", period="2026")], "the last one was 1 days ago"),
+            ([audited(1, scope="B")], "none for 30 days of the scope 'A'"),
+            ([audited(1, scope="B"), audited(40)], "none for 30 days of the scope 'A'"),
+            ([audited(1, period="2025")], "none for 30 days of the scope 'B'"),
+        ],
+    )
+    def test_a_scope_without_an_audit(self, audits: list[AuditResult], found: str) -> None:
+        """All is well only where each scope that was looked at has an audit of its period, or is in one of all."""
+        scope = Dated.of("A", "2026")
+        finding = of_audits("letters", NOW.timestamp(), audits, [Dated.of("B", "2026"), scope])
+        assert finding.found.startswith(found)
+        assert finding.verdict is (GOOD if found.startswith("the") else CAREFUL)
+        assert finding.verdict is GOOD or (finding.hand and finding.hand.scope in (scope, Dated.of("B", "2026")))
+
     def test_nowhere_to_begin_an_audit(self) -> None:
         """Where no scope is known, no page helps."""
         assert of_audits("letters", NOW.timestamp(), [audited(1, 1)], []).hand is None
