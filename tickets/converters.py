@@ -34,7 +34,7 @@ class TicketKeyConverter:
 
 
 class NumberConverter(IntConverter):
-    """The number of an order, a comment or a change, up to the MAXIMUM of the sequence, without zeros before it."""
+    """The number of a comment or a change, up to the MAXIMUM of the sequence, without zeros before it."""
 
     regex = "[1-9][0-9]{0,14}"
 

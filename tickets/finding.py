@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from django.contrib.auth.models import User
 from django.urls import resolve, reverse
@@ -96,7 +97,7 @@ def path_of_existing(typed: str, user: User) -> str:
     Who may not see such things is sent to the page, which refuses them. One read, up to three for a moved ticket.
     """
     path = path_of(typed)
-    page = resolve(path)
+    page = resolve(unquote(path))
     permission, name, read = READ[page.view_name]
     if user.has_perm(permission):
         with suppress(TicketMoved):  # the page leads on

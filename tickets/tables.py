@@ -54,9 +54,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of one table. A position is the number of a row within its partition."""
+    """The rows of one table. A position is the number of a row within its partition; lists begin with the `least`."""
 
     table: str
+    least: int = 1
 
     @property
     def schema(self) -> KeySchema:
@@ -85,7 +86,7 @@ class Rows:
     def query(
         self, partition: str, attributes: Sequence[str] | None, *, at: Position | None, limit: int, newest_first: bool
     ) -> Slice:
-        """Rows at a position, from number 1; at the beginning without one. One query, of at most 1 MB.
+        """Rows at a position; at the beginning without one. One query, of at most 1 MB.
 
         They have these attributes; None: all, for the same units.
         """
@@ -136,13 +137,13 @@ class Rows:
         """
         schema = self.schema
         falling = newest_first != (at is not None and at.backwards)
-        after = at.number if at and (falling or at.number > 0) else None  # 0 is outside of what is queried
+        after = at.number if at and (falling or at.number >= self.least) else None  # else outside of what is queried
         request = query_numbers(
             schema,
             partition,
             newest_first=falling,
             limit=limit + 1,
-            above=0,
+            above=self.least - 1,
             after=None if after is None else schema.key(partition, after),
             attributes=attributes,
         )

@@ -8,7 +8,15 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
-from tickets.api.bodies import CHANGE_PARSERS, PROBLEM, JSONParser, JSONRenderer, MergePatchParser, Negotiation
+from tickets.api.bodies import (
+    CHANGE_PARSERS,
+    PROBLEM,
+    JSONParser,
+    JSONRenderer,
+    MergePatchParser,
+    Negotiation,
+    _each_once,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,26 @@ def test_what_is_no_json_is_refused(body: bytes, said: str) -> None:
     with pytest.raises(ParseError) as caught:
         JSONParser().parse(BytesIO(body))
     assert str(caught.value).startswith(said)
+
+
+class Name(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_a_field_among_very_many() -> None:
+    """To find the field that is sent twice takes as long as to read them."""
+    names = [Name(number) for number in [*range(2000), 1999]]
+    with pytest.raises(ParseError, match="The field '1999' is sent more than once"):
+        _each_once([(name, 0) for name in names])
+    assert Name.compared < 2 * len(names)
 
 
 def test_a_change_may_be_a_merge_patch() -> None:

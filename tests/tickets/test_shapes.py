@@ -107,6 +107,7 @@ def test_what_a_body_is_taken_for(sent: dict[str, Any], taken: dict[str, Any]) -
     [
         ({}, {"title"}),
         ({"title": "x", "tilte": "y", "\ud800": 1}, {"tilte", r"\ud800"}),
+        ({f"x{number:04d}": 1 for number in range(1000)}, {f"x{number:04d}" for number in range(20)}),
         ([], {"non_field_errors"}),
     ],
 )

@@ -1,5 +1,6 @@
 """How bodies are read and written: JSON in which each field stands once, also as a merge patch."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
@@ -35,8 +36,7 @@ class JSONParser(parsers.JSONParser):
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ParseError(f"The field {readable(twice)!r} is sent more than once in one object. Send it once.")
     return fields
 

@@ -18,6 +18,7 @@ from rest_framework.utils.serializer_helpers import BindingDict
 from tickets.validators import Schema, Validator, or_null, readable
 
 T = TypeVar("T")
+MOST_NAMED = 20  # of unknown fields
 Field = serializers.Field[Any, Any, Any, Any]
 
 
@@ -121,10 +122,10 @@ class RequestBody(Shape[Any]):
     default_error_messages = {"invalid": "The body must be a JSON object."}
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The values of the fields. Each unknown field is an error."""
+        """The values of the fields. Each unknown field is an error; of very many the first are named."""
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
-            message = "This field does not exist, or cannot be set here."
-            raise serializers.ValidationError({readable(name): [message] for name in sorted(unknown)})
+            message, named = "This field does not exist, or cannot be set here.", sorted(unknown)[:MOST_NAMED]
+            raise serializers.ValidationError({readable(name): [message] for name in named})
         return dict(super().to_internal_value(data))
 
 

@@ -103,6 +103,8 @@ def _first_texts(company: Company) -> list[str]:
         raise FormatRefused(str(error)) from error
     if re.fullmatch(LIKE_A_KEY, texts[0]):
         raise FormatRefused(f"{texts[0]} could be the key of a ticket or a project: put {{period}} between slashes.")
+    if texts[0].isdecimal() and len(texts[0]) <= len("2026"):
+        raise FormatRefused(f"{texts[0]} could be a year: put a letter before the number.")
     if not _has_a_page(texts[0]):
         raise FormatRefused(f"{texts[0]} would have the address of another page: let it end with the number.")
     return texts

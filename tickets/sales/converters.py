@@ -6,10 +6,16 @@ from django.urls.converters import IntConverter
 from tickets.converters import NumberConverter
 
 
-class AnyOrderConverter(NumberConverter):
+class OrderNumberConverter(NumberConverter):
+    """The number of an order, in whatever range its rules let it be."""
+
+    regex = "0|[1-9][0-9]{0,37}"
+
+
+class AnyOrderConverter(OrderNumberConverter):
     """The number of an order, or its text in any spelling that people use, such as ord-1007."""
 
-    regex = f"(?:{NumberConverter.regex}|[A-Za-z][^/]{{1,40}})"
+    regex = f"(?:{OrderNumberConverter.regex}|[A-Za-z][^/]{{1,40}})"
 
     def to_python(self, value: str) -> int | str:  # type: ignore[override]
         """The number, or the text, which the view reads: rules that are stored may say how."""
@@ -22,5 +28,6 @@ class YearConverter(IntConverter):
     regex = "[1-9][0-9]{3}"
 
 
+register_converter(OrderNumberConverter, "order_number")
 register_converter(AnyOrderConverter, "any_order")
 register_converter(YearConverter, "year")

@@ -60,7 +60,7 @@ ORDER = (*ORDER_SUMMARY, "lines")
 INVOICE = (*INVOICE_SUMMARY, "lines", "digest")
 CENT = Decimal("0.01")
 
-_rows = Rows(TABLE)
+_rows = Rows(TABLE, least=0)
 
 Wish = Callable[[Row], bool] | None
 
@@ -102,7 +102,7 @@ def draft_order(number: int, draft: Draft, *, token: str) -> Stored[Order]:
     request["ExpressionAttributeNames"] |= {"#void": "void", "#drafted": "drafted"}
     request["ExpressionAttributeValues"] |= marshal({":token": token})
     try:
-        answer = write_once("update_item", request, token=token)
+        answer = write_once("update_item", request, token="")  # a row's own token is the order's
     except WriteCancelled as cancelled:
         old = _found(cancelled)
         if old is None or not is_order(old):

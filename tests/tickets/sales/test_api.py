@@ -160,6 +160,13 @@ class TestInvoices:
             assert again["Idempotent-Replayed"] == "true"
         assert post(api, "/api/orders/1001/invoice/", key="k").status_code == 201
 
+    def test_one_key_for_an_order_and_its_invoice(self, api: APIClient, tables: str) -> None:
+        """The key that made an order drafts its invoice, too, and a repeat is answered as such."""
+        made = post(api, ORDERS, BODY, key="k").json()
+        first, again = (post(api, f"{ORDERS}{made['number']}/invoice/", key="k") for _ in range(2))
+        assert (first.status_code, again.status_code, first.json()) == (201, 201, again.json())
+        assert again["Idempotent-Replayed"] == "true"
+
     def test_an_issued_draft_is_a_conflict(self, api: APIClient, invoice: Invoice) -> None:
         """Another request for the same draft is told how the order is."""
         for address in ("invoice/", "invoice/issue/"):

@@ -39,6 +39,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"format": "NORD-{period}{value:03d}"}, "format", "could be the key of a ticket"),
     ({"format": "N{period}{value:03d}"}, "format", "could be the key of a ticket"),
     ({"format": "NO-{period}{value:crockford}"}, "format", "could be the key of a ticket"),
+    ({"format": "{yy}{value}", "start": 1}, "format", "could be a year"),
+    ({"format": "{value}{yy}", "start": 1}, "format", "could be a year"),
     ({"format": "N/{period}/{value}/void"}, "format", "address of another page"),
     ({"format": "../N/{period}/{value}"}, "format", "address of another page"),
 ]
@@ -252,13 +254,16 @@ class TestPages:
         assert f"/invoices/{this_year}/?company=NORD" in sent.content.decode()
 
     @pytest.mark.parametrize("format_", ["Ärzte {period}/{value}", "R&D-{period}.{value}", "100%-{period}-{value}"])
-    def test_texts_of_any_characters(self, tables: str, browser: Client, format_: str) -> None:
-        """Each invoice has its page, whatever characters an address writes in another way."""
+    def test_texts_of_any_characters(self, tables: str, browser: Client, ann: User, format_: str) -> None:
+        """Each invoice has its page, whatever characters an address writes in another way, and is found."""
         companies.create_company(**{**NORD, "format": format_}, by="ann")
         text = issued_by("NORD").key.text
         page = browser.get(reverse("sales:invoice", args=[text]))
         assert page.status_code == 200
         assert escape(text) in page.content.decode()
+        User.objects.filter(pk=ann.pk).update(is_staff=True)
+        response = browser.get("/admin/tickets/invoice/", {"find": text})
+        assert (response.status_code, response["Location"]) == (302, reverse("sales:invoice", args=[text]))
 
     def test_what_is_wrong_is_beside_its_field(self, nord: Company, browser: Client) -> None:
         """What was typed stays, with the reason."""

@@ -53,6 +53,14 @@ class TestInvoices:
         assert numbers_of(this_year) == [5010, 5005, 5000]
         assert (page.missing, page.skipped, page.oldest, page.to_first) == ((), (), 5000, True)
 
+    def test_a_range_from_zero(self, tables: str, browser: Client, this_year: int) -> None:
+        """The number 0 is one as any other: it is in the lists, and not missing."""
+        series.create("invoices", None, Line(format="R{period}-{value}", start=0), **WHO)
+        assert [issued().key.text for _ in range(2)] == [f"R{this_year}-0", f"R{this_year}-1"]
+        page = selectors.list_invoices(this_year)
+        assert (numbers_of(this_year), page.missing) == ([1, 0], ())
+        assert browser.get(f"/invoices/R{this_year}-0/").status_code == 200
+
     def test_a_range_that_begins_later(self, invoice: Invoice, this_year: int) -> None:
         """What lies between two ranges is shown as skipped, with the reason; a year of before is as it was."""
         issued(date(this_year - 1, 12, 31))
@@ -83,6 +91,17 @@ class TestOrders:
             assert browser.get("/find/", {"text": text})["Location"] == f"/orders/{number}/"
             assert browser.get(f"/orders/{text}/")["Location"] == f"/orders/{number}/"
         assert api.get("/api/orders/ord-1001/").json()["text"] == "ORD-1001"
+
+    @pytest.mark.parametrize("start", [0, 2026010100000001])
+    def test_a_range_of_any_numbers(self, tables: str, browser: Client, api: APIClient, start: int) -> None:
+        """Whatever number an order gets, it has its page, and is in the list."""
+        if start:
+            services.create_order(customer="Ada", lines=LINES, by="ann")
+        series.create("orders", None, Line(format="B7/{value}", start=start, maximum=10**16), **WHO)
+        order = services.create_order(customer="Ada", lines=LINES, by="ann").value
+        assert (order.number, browser.get(f"/orders/{start}/").status_code) == (start, 200)
+        assert f"/orders/{start}/" in browser.get("/orders/").content.decode()
+        assert api.get(f"/api/orders/{start}/").json()["text"] == f"B7/{start}"
 
     def test_the_engine_is_away(
         self, order: Order, browser: Client, api: APIClient, store_away: Callable[[], None]

@@ -166,6 +166,14 @@ class TestDrafts:
         assert not draft.replayed
         assert draft.value == selectors.get_order(order.number)
 
+    @pytest.mark.needs_engine
+    def test_a_lost_answer_beside_the_token_of_the_order(self, tables: str, lose_answer: Callable[[], None]) -> None:
+        """The token that made the order is no sign of a draft."""
+        order = services.create_order(customer="Ada", lines=LINES, by="ann", idempotency_token="t").value
+        lose_answer()
+        draft = services.draft_invoice(order.number, by="ann", idempotency_token="t")
+        assert (draft.replayed, draft.value.state) == (False, State.DRAFT)
+
 
 class TestIssuing:
     def test_an_issued_invoice_is_what_is_stored(self, draft: Order, this_year: int) -> None:
