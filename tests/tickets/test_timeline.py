@@ -1,6 +1,7 @@
 """Comments and changes of tickets, and the way of void tickets back: in the services, and under faults and rivals."""
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -549,8 +550,8 @@ class TestVoiding:
         services.void_ticket(XYZ_1, by="ann")
         rows = [row_of("ABC", 1), row_of("XYZ", 1), *(row_of("ABC#1#", number) for number in range(1, 5))]
         told = str(rows)
-        words = ["ecret", "carol", "quiet", "Nobody knows", "Printer", "Third", "hot", "done"]
-        assert [word for word in words if word in told] == []
+        words = ["secret", "carol", "quiet", "nobody knows", "printer", "third", "hot", "done"]
+        assert [word for word in words if re.search(rf"\b{word}\b", told, re.IGNORECASE)] == []  # tokens are random
         content = {"title": "Secret", "assignee": "carol", "labels": ["quiet"], "description": "Nobody knows."}
         assert fingerprint(content) not in told
         assert not any("values_key" in row for row in rows)
