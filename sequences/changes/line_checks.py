@@ -1,7 +1,7 @@
 """Which lines a scope may have: they must be right, in order, no lower than before, and apart from all other texts."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import chain
@@ -52,8 +52,9 @@ def _problems(new: NewLines) -> Iterator[str]:
         wrong = chain(_wrong_fields(line), _empty(new, line), _out_of_place(new, place), _changed_too_late(new, place))
         yield from (f"Line {place + 1} of {new.scope!r}: {problem}." for problem in wrong)
     yield from _wrong_rules(new)
+    written = [_written(new, place) for place in range(len(lines))]
     for place in range(len(lines)):
-        for met in chain(_meeting(new, place), _repeating(new, place)):
+        for met in chain(_meeting(new, place), _repeating(new, place, written)):
             yield (
                 f"format is {new.strategy(place).config.format!r}; a text could also be one of {met}: let texts begin "
                 "with something of their own, such as other letters, or put {scope} into it."
@@ -159,29 +160,27 @@ def _meeting(new: NewLines, place: int) -> Iterator[str]:
             yield name
 
 
-def _repeating(new: NewLines, place: int) -> Iterator[str]:
+def _repeating(new: NewLines, place: int, written: Sequence[tuple[Written | None, list[Written]]]) -> Iterator[str]:
     """The lines of the same counter by which another number may have a text that a line is still to write."""
-    present, _ = _written(new, place)
-    if present is None:
+    coming, _ = written[place]
+    if coming is None:
         return
-    period, (form, values) = new.period(new.lines.lines[place]), present
-    last = _last_of_all(new, place)
-    coming = form, values if last is None else range(max(values.start, last + 1), values.stop)
-    for other, line in enumerate(new.lines.lines):
-        written, former = _written(new, other)
-        if written and other != place:
-            former.append(written)
-        if new.period(line) == period and any(may_repeat(one, coming, new.scope) for one in former):
+    period, values, last = new.period(new.lines.lines[place]), coming.values, _last_of_all(new, place)
+    if last is not None:
+        coming = coming._replace(values=range(max(values.start, last + 1), values.stop))
+    for other, (line, (present, former)) in enumerate(zip(new.lines.lines, written, strict=True)):
+        others = [present, *former] if present and other != place else former
+        if new.period(line) == period and any(may_repeat(one, coming, new.scope) for one in others):
             yield f"another number by line {other + 1}, whose former texts count"
 
 
 def _written(new: NewLines, place: int) -> tuple[Written | None, list[Written]]:
     """The FORMAT of a line with all its numbers, and former ones with those that were given."""
     made, begin = new.strategy(place), new.lines.lines[place].config(new.settings).start
-    texts = [(form, range(begin, form.maximum + 1)) for form in made.naming.forms]
+    texts = [Written(form, range(begin, form.maximum + 1)) for form in made.naming.forms]
     present = texts.pop(0) if made.config.format is not None else None
     if (last := _last_of_all(new, place)) is not None:
-        return present, [(form, range(begin, last + 1)) for form, _ in texts]
+        return present, [Written(form, range(begin, last + 1)) for form, _ in texts]
     return present, texts if new.has_numbers and made.config.period.kind != "never" else []
 
 

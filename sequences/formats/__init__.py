@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 from unicodedata import normalize
 
 from ..exceptions import DateRefused, InvalidItem, InvalidScope, InvalidSequence
@@ -61,11 +62,6 @@ class Format:
     def uses_dates(self) -> bool:
         """Whether the text has the period or a part of the date."""
         return bool(self._template.dates)
-
-    @property
-    def values(self) -> range:
-        """The values of the sequence, by its STEP."""
-        return self._writer.values
 
     @property
     def widest(self) -> int | None:
@@ -163,8 +159,11 @@ def may_meet(one: Format, other: Format, scope: str | None, other_scope: str | N
     return meet(places_of(one._writer, scope), places_of(other._writer, other_scope))
 
 
-Written = tuple[Format, range]
-"""A FORMAT, and the values that it writes."""
+class Written(NamedTuple):
+    """A FORMAT, and the values that it writes."""
+
+    form: Format
+    values: range
 
 
 def may_repeat(one: Written, other: Written, scope: str | None) -> bool:
@@ -173,9 +172,9 @@ def may_repeat(one: Written, other: Written, scope: str | None) -> bool:
     They do not where all texts are read alike, so that a text has one value, nor where all texts of one are longer.
     "No" is certain, "yes" may be too careful.
     """
-    forms, rows = (one[0], other[0]), [places_of(form._writer, scope) for form, _ in (one, other)]
-    are_alike = rows[0] == rows[1] and forms[0]._template.dates == forms[1]._template.dates
-    if are_alike or not (one[1] and other[1]):
+    rows = [places_of(form._writer, scope) for form, _ in (one, other)]
+    are_alike = rows[0] == rows[1] and one.form._template.dates == other.form._template.dates
+    if are_alike or not (one.values and other.values):
         return False
     (shortest, longest), (least, most) = map(_lengths, (one, other), rows)
     return longest >= least and most >= shortest and meet(*rows)
@@ -183,7 +182,7 @@ def may_repeat(one: Written, other: Written, scope: str | None) -> bool:
 
 def _lengths(written: Written, row: Sequence[object]) -> tuple[int, int]:
     """The length of the first text, as short as people may write it, and of the last one, both but for one place."""
-    digits, values = written[0]._template.digits, written[1]
+    digits, values = written.form._template.digits, written.values
     return len(row) + len(Digits(digits.alphabet).write(values[0])), len(row) + len(digits.write(values[-1]))
 
 

@@ -14,7 +14,7 @@ from django.core.checks import Warning as CheckWarning
 from .. import dynamodb
 from ..dynamodb.expressions import KeySchema, shown
 from ..exceptions import InvalidSequence, InvalidText, StorageRefused
-from ..formats import may_repeat
+from ..formats import Written, may_repeat
 from ..formats.template import has_letters
 from ..metrics import recorders
 from ..registry import configured, strategies
@@ -140,9 +140,10 @@ def check_former_texts() -> Iterator[CheckMessage]:
     """One warning (sequences.W006) for each of ALSO_READ whose texts FORMAT may write once more, for later values."""
     hint = "Let FORMAT begin in another way, such as with other letters."
     for strategy in usable():
-        form, *former = strategy.naming.forms if strategy.config.format is not None else [strategy.naming.format]
-        for one in former:
-            if may_repeat((one, one.values), (form, form.values), "A"):
+        form = strategy.naming.format
+        for one in strategy.naming.forms[1:] if strategy.config.format is not None else ():
+            former, present = (Written(each, range(each.start, each.maximum + 1)) for each in (one, form))
+            if may_repeat(former, present, "A"):
                 said = f"{form.where} is {form.template!r}; a text could also be one that {one.template!r} has written."
                 yield CheckWarning(said, hint=hint, id="sequences.W006")
 

@@ -85,8 +85,9 @@ class BlockAllocator(CounterStrategy):
                 f"SEQUENCES[{self.alias!r}]['STRATEGY']: BlockAllocator gives a value to one thread by the "
                 "interpreter's lock (GIL), which is off here: take AtomicCounter."
             )
-        begin = (self._new_pool, elapsed, self.stop, lambda: self.before_range)
-        self._held = HeldBlocks(self.counter, self._births, *begin)
+        self._held = HeldBlocks(
+            self.counter, self._births, self._new_pool, elapsed, self.stop, lambda: self.before_range
+        )
         self._pools = self._held.pools
         self._fetches: list[Fetch] = []
         self._process = os.getpid()

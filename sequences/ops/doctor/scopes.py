@@ -188,10 +188,12 @@ def _frozen_for(frozen: Mapping[str, Any], now: float) -> str:
 def of_audits(sequence: str, now: float, audits: Sequence[AuditResult], counted: Sequence[Scope]) -> Finding:
     """Whether the last audit of a sequence, whose scopes have `counted`, is not long ago and found nothing wrong."""
     wrong = [one for one in audits if one.unexplained and not _is_outdated(one, audits)]
-    ages = [(datetime.fromtimestamp(now, UTC) - one.at).days for one in audits]
-    recent = [one for one, days in zip(audits, ages, strict=True) if days < LONG_UNAUDITED.days]
+    moment = datetime.fromtimestamp(now, UTC)
+    recent = [one for one in audits if moment - one.at < LONG_UNAUDITED]
     missed = [scope for scope in counted if recent and not any(_has_seen(one, scope) for one in recent)]
-    found = f"the last one was {ages[0]} days ago: {audits[0].verdict}" if audits else "none was kept"
+    found = "none was kept"
+    if audits:
+        found = f"the last one was {(moment - audits[0].at).days} days ago: {audits[0].verdict}"
     if missed:
         found = f"none for {LONG_UNAUDITED.days} days of the scope {parted(missed[0])[0]!r}"
     if wrong:
