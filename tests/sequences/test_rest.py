@@ -38,34 +38,18 @@ class OutOfPaperError(Exception):
     """An error of an application."""
 
 
-class TeapotError(APIException):
-    """An error of a status that the table does not have."""
+class OwnError(APIException):
+    """An error of an application, with a code of its own."""
 
-    status_code = 418
-    default_code = "teapot"
-    default_detail = "It brews tea only."
+    def __init__(self, status: int, code: str, detail: str) -> None:
+        self.status_code, self.default_code = status, code
+        super().__init__(detail)
 
 
 class AwayError(APIException):
     """An error of a view, of a class that the table does not have."""
 
     status_code = 503
-
-
-class CouponError(APIException):
-    """An error of an application, with a status that the table has for others."""
-
-    status_code = 400
-    default_code = "coupon_expired"
-    default_detail = "The coupon has expired."
-
-
-class DeclinedError(APIException):
-    """An error of an application, with a status that only errors of sequences have."""
-
-    status_code = 422
-    default_code = "declined"
-    default_detail = "The card was declined."
 
 
 class FullError(APIException):
@@ -123,10 +107,10 @@ class TestAnswers:
             (Http404("There is no cat."), 404, "not_found", "There is no cat."),
             (Http404(), 404, "not_found", "There is nothing at this address."),
             (PermissionDenied("Only for cats."), 403, "permission_denied", "Only for cats."),
-            (TeapotError(), 418, "teapot", "It brews tea only."),
-            (TeapotError(""), 418, "teapot", "I'm a Teapot."),
-            (CouponError(), 400, "coupon_expired", "The coupon has expired."),
-            (DeclinedError(), 422, "declined", "The card was declined."),
+            (OwnError(418, "teapot", "It brews tea only."), 418, "teapot", "It brews tea only."),
+            (OwnError(418, "teapot", ""), 418, "teapot", "I'm a Teapot."),
+            (OwnError(400, "expired", "The coupon has expired."), 400, "expired", "The coupon has expired."),
+            (OwnError(422, "declined", "The card was declined."), 422, "declined", "The card was declined."),
             (AwayError("Payments are down."), 503, "error", "Payments are down."),
             (FullError("At most 1 MB."), 413, "too_large", "At most 1 MB."),
             (RequestDataTooBig(), 413, "too_large", "This is too large: at most 1,234,567 bytes can be sent at once."),
@@ -460,7 +444,7 @@ def ask(content: dict[str, Any], name: str, **headers: str) -> Any:
 
 def brew(error: Exception, context: object) -> Response:
     """The exception handler of a project."""
-    return Response(status=TeapotError.status_code)
+    return Response(status=418)
 
 
 class TestNextValues:
@@ -485,7 +469,7 @@ class TestNextValues:
         response = ask({"scope": "#x"}, "plain")
         assert (response.status_code, response["Content-Type"]) == (400, "application/problem+json")
         settings.REST_FRAMEWORK = {"EXCEPTION_HANDLER": f"{__name__}.brew"}
-        assert ask({"scope": "#x"}, "plain").status_code == TeapotError.status_code
+        assert ask({"scope": "#x"}, "plain").status_code == 418
 
     def test_what_may_be_asked_for(self) -> None:
         """Who names nothing gets one value without a scope; nobody gets none, or more than a thousand."""
