@@ -168,7 +168,7 @@ def _may_be_given(seen: ScopeSnapshot, values: Iterable[int]) -> bool:
     token is still there, no block was reserved since.
     """
     strategy, row = seen.strategy, seen.row
-    if strategy.ordered_across_processes:
+    if not seen.may_be_held:
         return False
     is_held_here = isinstance(strategy, CounterStrategy) and strategy.held(seen.scope)
     return bool(is_held_here or row.get(CHANGED) != row.get("token")) and _is_one_free(seen, sorted(values))

@@ -244,7 +244,7 @@ def moved_to(seen: ScopeSnapshot, value: int, note: ChangeNote, *, drops: bool =
     base = before_start if seen.last is None else seen.numbers.reaching(seen.last, before_start)
     reached = seen.numbers.up_to(value, base)
     behind = reached > counted
-    drops = drops and not behind and not seen.strategy.ordered_across_processes and value >= seen.numbers.start
+    drops = drops and not behind and seen.may_be_held and value >= seen.numbers.start
     if drops and not seen.numbers.is_used_up(reached):
         reached += seen.numbers.step  # no process gives lower values any more, also not of a block that it holds
     if reached > seen.numbers.maximum:

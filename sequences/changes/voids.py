@@ -85,7 +85,7 @@ def _held_in_a_block(seen: ScopeSnapshot, value: int, now: datetime) -> InvalidC
         raise InvalidChange(f"{begin}, and the counter, {at}, has not handed it out: advance or seed it first.")
     found_at, seconds = (seen.frozen or {}).get(AGAIN, {}).get("at"), _seconds_to_follow(seen)
     is_over = found_at and now - datetime.fromisoformat(found_at) >= timedelta(seconds=seconds)
-    if seen.strategy.ordered_across_processes or is_over:
+    if is_over or not seen.may_be_held:
         return None
     return InvalidChange(
         f"{begin} yet, and a process may hold it in its block: freeze the scope, wait {seconds:g} s, void it, and thaw "

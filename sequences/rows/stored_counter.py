@@ -13,7 +13,7 @@ from typing import Any
 from .. import dynamodb
 from ..commit.retries import Deadline, new_token, write_once
 from ..dynamodb import expressions
-from ..dynamodb.expressions import BORN, CounterRow
+from ..dynamodb.expressions import BORN, GIVEN_BACK, CounterRow
 from ..exceptions import SequenceError, WriteCancelled
 from ..types import Counter, Scope
 from . import operator_errors
@@ -180,6 +180,7 @@ class StoredCounter:
                 require_gaps(self.alias, scope, state)
             last_value = self.last_value(state)
             row = self.row(self.numbers.up_to(value, last_value), new_token())
+            drops = drops or GIVEN_BACK in (state.row or {})
             stays = row.last_value == last_value and not (drops and value >= self.numbers.start)
             if stays or (only_new and state.last_value is not None):
                 return state.last_value

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from ..dynamodb.expressions import GIVEN_BACK
 from ..exceptions import ScopeNotFound
 from ..rows import counter_rows, operator_errors
 from ..rows.layout import Send
@@ -36,6 +37,14 @@ class ScopeSnapshot:
         """An update of the counter, which must be there; `how` is as for `change_row`."""
         assert self.counter is not None
         return self.counter.rows.change(self.scope, **how)
+
+    @property
+    def may_be_held(self) -> bool:
+        """Whether a process may still hand out a value that is not above the counter, of a block or a given back one.
+
+        A row may offer some under any strategy, for BlockAllocator may be replaced, and come back, without a switch.
+        """
+        return not self.strategy.ordered_across_processes or GIVEN_BACK in self.row
 
     @cached_property
     def by_rows(self) -> bool:

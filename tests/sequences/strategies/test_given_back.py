@@ -18,9 +18,9 @@ from project.paths import ROOT
 from sequences import changes, dynamodb, get_last_value, get_next_value, get_next_values, put_next, put_next_together
 from sequences.dynamodb import expressions
 from sequences.dynamodb.expressions import BORN, GIVEN_BACK
-from sequences.exceptions import SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
+from sequences.exceptions import InvalidChange, SequenceExhausted, SequenceFrozen, SequenceWentBack, WriteCancelled
 from sequences.registry import strategies
-from sequences.strategies import BlockAllocator, Strategy, block, held_blocks
+from sequences.strategies import AtomicCounter, BlockAllocator, Strategy, block, held_blocks
 from sequences.strategies.counter_strategy import advance_to, counter_of, delete_counter
 from sequences.strategies.given_back import MOST_RANGES
 from sequences.strategies.optimistic import OptimisticCounter
@@ -458,6 +458,33 @@ class TestChanges:
         in_order(when, holder.give_back, steps[change])
         begin()
         assert get_next_value("block", scope=scope) > 10
+
+    @pytest.mark.parametrize("change", ["seed", "recover", "advance_to", "put_at"])
+    def test_said_under_another_strategy(
+        self, begin: Begin, scope: str, change: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same holds where another strategy, which gives nothing back, counts in the scope meanwhile."""
+        atomic = AtomicCounter(replace(stop_after(begin, scope, 3).config, options={}, given=True))
+        steps: dict[str, Callable[[], object]] = {
+            "seed": lambda: changes.seed("block", 8, scope=scope, **SIGNED),
+            "recover": lambda: changes.recover("block", scope=scope, past=7, margin=0, **SIGNED),
+            "advance_to": lambda: advance_to(atomic, scope, 8),
+            "put_at": lambda: changes.put_at("block", 5, {}, scope=scope, **SIGNED),
+        }
+        with monkeypatch.context() as patch:
+            patch.setitem(strategies._made, "block", atomic)
+            steps[change]()
+        begin()
+        assert get_next_value("block", scope=scope) > 10
+
+    def test_void_under_another_strategy(self, begin: Begin, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A value that was given back is void only after a freeze, which withdraws it, whichever strategy counts."""
+        atomic = AtomicCounter(replace(stop_after(begin, scope, 3).config, options={}))
+        monkeypatch.setitem(strategies._made, "block", atomic)
+        with pytest.raises(InvalidChange, match="freeze the scope"):
+            changes.void("block", 5, scope=scope, **SIGNED)
+        changes.freeze("block", scope=scope, **SIGNED)
+        assert changes.void("block", 5, scope=scope, **SIGNED).after == 5
 
     def test_a_seed_drops_blocks(self, begin: Begin, scope: str) -> None:
         """A seed below the counter stands in the history, by which every process drops its blocks, its own at once."""
