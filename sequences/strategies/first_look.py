@@ -1,7 +1,6 @@
 """The first look of a process at a scope by a later line: it moves the counter to where the range of that begins."""
 
 import weakref
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +14,8 @@ from ..rows.layout import Send
 from ..rows.lru import LRU, SCOPES_CHECKED
 from ..types import Change, Scope, parted
 from .base import Strategy
+
+LONGEST_PAUSE = 0.1  # after a write that was refused: another process moves the counter, too, or units lack
 
 
 class FirstLook(ScopeList):
@@ -31,18 +32,25 @@ class FirstLook(ScopeList):
         self._begun.clear()
 
     def add(self, scope: Scope, send: Send, charged: Pending[Any], *, is_new: bool = False) -> None:
-        """List a scope, and begin the range of its line. One read more in each process, and one write in all."""
+        """List a scope, and begin the range of its line. One read more in each process, and one write in all.
+
+        Raises SequenceExhausted if the range has not enough values for the charged request: then it does not begin.
+        """
         super().add(scope, send, charged, is_new=is_new)
         if self._begun.get(scope):
             return
-        has_moved = False
-        counter = self._strategy.counter
+        strategy, has_moved = self._strategy, False
+        counter, timing = strategy.counter, strategy.timing
         while (state := counter.state(scope, send)).last_value is None or state.last_value < self._before_range:
-            with suppress(WriteCancelled):  # a lost race
+            strategy.numbers.fitting([charged], self._before_range)
+            try:
                 self._begin(scope, state, send)
+            except WriteCancelled:
+                timing.sleep(timing.uniform(0, LONGEST_PAUSE))
+            else:
                 has_moved = True
         self._begun.put(scope, True)
-        if has_moved and not self._strategy.supports_reserve:  # it has its numbers by the counter of before
+        if has_moved and not strategy.supports_reserve:  # it has its numbers by the counter of before
             raise NotWritten("The range of a line has begun: the write is prepared again.")
 
     def _begin(self, scope: Scope, state: CounterState, send: Send) -> None:

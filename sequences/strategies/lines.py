@@ -145,6 +145,7 @@ class ScopeLines:
             return self.of(scope).version > used.config.version  # or they are older than the counter: restored
         place = used.config.line
         if place is None or not self.of(scope).follows(place):
+            self._used_up.forget(counted)  # the call may have wanted more than any line has: the counter tells it
             return self.known.are_newer(scope, used.config.version)
         self._used_up.put(counted, (used.config.version, place))
         return True

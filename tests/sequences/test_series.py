@@ -837,6 +837,25 @@ class TestLinesInRow:
         together = put_next_together("transactional", [{"n": n} for n in range(3)], scope=scope)
         assert [one.value for one in together] == [10, 11, 12]
 
+    @pytest.mark.parametrize("sequence", RESERVING)
+    def test_more_than_any_line_has(self, sequence: str, scope: str) -> None:
+        """A call that no line has numbers enough for costs none: the first line goes on."""
+        first, _ = two_lines(scope, maximum=300)
+        in_row(sequence, scope, first, Line(format=f"{scope}/{{value}}", start=1000, maximum=1099))
+        with pytest.raises(SequenceExhausted):
+            get_next_values(301, sequence, scope=scope)
+        assert get_next_value(sequence, scope=scope) == 1
+
+    def test_more_together_than_any_line_has(self, scope: str) -> None:
+        """The same holds for items that are together."""
+        first, _ = two_lines(scope, maximum=3)
+        in_row("transactional", scope, first, Line(format=f"{scope}/{{value}}", start=10, maximum=12))
+        put("transactional", scope)
+        for count in (4, 20):
+            with pytest.raises(SequenceExhausted):
+                put_next_together("transactional", [{"n": n} for n in range(count)], scope=scope)
+        assert put("transactional", scope) == f"{scope}-2"
+
     def test_a_fresh_process_reads_the_last_line(self, scope: str) -> None:
         """It reads, voids and looks ahead where the numbers are by now."""
         in_row("atomic", scope, *two_lines(scope, maximum=2))

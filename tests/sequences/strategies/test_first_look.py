@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from sequences.commit.requests import Pending, PutRequest
+from sequences.commit.retries import Timing
 from sequences.dynamodb import expressions
-from sequences.exceptions import NotWritten, WriteCancelled
+from sequences.exceptions import NotWritten, SequenceExhausted, WriteCancelled
 from sequences.rows.history import ScopeList
+from sequences.rows.numbers import Numbers
 from sequences.strategies import first_look
 from sequences.strategies.first_look import FirstLook
 from sequences.types import Change, Dated
@@ -36,6 +38,7 @@ class Line:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.last_value: int | None = 7
         self.races = 0
+        self.pauses: list[float] = []
         self.opening: Any = None
         self.reads = 0
         self.listed: list[tuple[Any, ...]] = []
@@ -55,7 +58,8 @@ class Line:
             alias="stub",
             counter=counter,
             history=history,
-            numbers=stub(step=10),
+            numbers=Numbers(alias="stub", start=20, step=10, maximum=40),
+            timing=Timing(sleep=self.pauses.append, uniform=lambda least, most: most),
             wall=NOON.timestamp,
             supports_reserve=True,
         )
@@ -149,6 +153,21 @@ def test_a_lost_race(line: Line) -> None:
     line.races = 1
     line.look()
     assert (len(line.sent), line.reads, line.noted) == (2, 3, [(APRIL, 10)])
+
+
+def test_refusals_are_spaced(line: Line) -> None:
+    """After each write that was refused there is a pause, for capacity units may lack."""
+    line.races = 3
+    line.look()
+    assert line.pauses == [first_look.LONGEST_PAUSE] * 3
+
+
+def test_more_than_the_range_has(line: Line) -> None:
+    """A request for more values than the range of the line has moves nothing."""
+    line.pending = Pending(PutRequest(item={}, count=4))
+    with pytest.raises(SequenceExhausted):
+        line.look()
+    assert (line.sent, line.noted) == ([], [])
 
 
 def test_another_process_moves_it(line: Line) -> None:
