@@ -225,7 +225,7 @@ def write_once(
         try:
             return deadline.send(operation, request)
         except WriteCancelled as error:
-            if any(reason.old and reason.old.get("token") == token for reason in error.reasons):
+            if token and any(reason.old and reason.old.get("token") == token for reason in error.reasons):
                 return {}  # an earlier send was stored
             if not is_retryable(error.reasons):
                 error.after_unknown = unknown

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline
-from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
+from ..exceptions import GaveUp, OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..rows.assignments import Assignment
 from ..rows.counter_rows import CounterState, require_gaps
@@ -117,7 +117,8 @@ class CounterStrategy(WithCounters):
     def reserve_all(self, scope: Scope, pendings: Sequence[Pending[ReserveRequest]], deadline: Deadline) -> None:
         """Take the values of many callers, by one write of the counter; or settle a request with its error."""
         self.lives.bind(deadline.send, deadline)
-        self.scope_list.add(scope, deadline.read, pendings[0])
+        least = min(pendings, key=lambda one: one.request.count)  # where not even that one fits, nothing moves
+        self.scope_list.add(scope, deadline.read, least)
         self.reservations.submit(scope, pendings, deadline)
         self.counter.tidy(scope, deadline.send)
 
@@ -159,6 +160,9 @@ class CounterStrategy(WithCounters):
         except SequenceExhausted:
             if all(pending.value is None for pending in pendings):
                 raise
+        except GaveUp as error:  # a value may be taken, but its item was not sent
+            why = error.__cause__
+            raise deadline.give_up(why if isinstance(why, SequenceError) else error) from error
         served = [(pending, pending.value) for pending in pendings if pending.value is not None]
         return Assignment([pending for pending, _ in served], [value for _, value in served])
 

@@ -2,13 +2,14 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
+from typing import Any
 
 from ..commit.retries import Deadline
-from ..exceptions import SequenceError
+from ..exceptions import SequenceError, StorageRefused
 from ..rows.counter_rows import CounterState
 from ..rows.layout import Send
 from ..rows.lru import LRU, SCOPES_CHECKED
@@ -102,16 +103,23 @@ class HeldBlocks:
         scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
         seen = {scope: counter.evidence.known(scope) for scope in scopes}  # before the read: the counters go on
         for scope, row in counter.rows.of_scopes(scopes, send).items():
-            state = CounterState.of(row)
-            if state.should_be(seen[scope]) is not None or self.given_back.offers_again(scope, row):
-                logger.warning(
-                    "sequence %s scope %r: the counter went back; its block is dropped", counter.alias, scope
-                )
+            if self._went_back(scope, row, seen[scope]):
                 self.drop(scope)
             elif pool := self.pools.get(scope):
                 pool.compared = now
                 if pool.begun and not pool.begun.is_of(row):
                     self.drop(scope)
+
+    def _went_back(self, scope: Scope, row: Mapping[str, Any], seen: int | None) -> bool:
+        """Whether a counter went back, which is logged; or is damaged, so that it would end each comparison."""
+        try:
+            if CounterState.of(row).should_be(seen) is None and not self.given_back.offers_again(scope, row):
+                return False
+            found = "the counter went back"
+        except StorageRefused as error:
+            found = str(error)
+        logger.warning("sequence %s scope %r: its block is dropped: %s", self._counter.alias, scope, found)
+        return True
 
     def give_back(self, deadline: Deadline) -> int:
         """Give back all values that nobody got. Returns how many could not be given back."""

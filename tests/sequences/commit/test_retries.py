@@ -237,6 +237,12 @@ class TestWriteOnce:
         line.plan = [LOST] * lost + [OURS]
         assert WRITE(deadline) == {}
 
+    def test_without_a_token(self, line: Engine, deadline: Deadline) -> None:
+        """A write without a token finds itself in no row, also not in one of an application whose `token` is empty."""
+        line.plan = [WriteCancelled("taken", (CancellationReason("ConditionalCheckFailed", {"token": ""}),))]
+        with pytest.raises(WriteCancelled):
+            write_once("put_item", REQUEST, token="", deadline=deadline)
+
     def test_refused(self, line: Engine, deadline: Deadline) -> None:
         """A condition that fails on another's item is raised."""
         line.plan = [LOST, OTHERS]

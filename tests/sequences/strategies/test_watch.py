@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
@@ -451,6 +452,19 @@ class TestCounters:
             assert take_some("block", scope, 11)[0] == 1
         allocator._watch.look()
         assert take_some("block", scope, 1)[0] > 20
+
+    def test_a_damaged_counter(self, allocator: BlockAllocator, scope: str) -> None:
+        """One that is no whole number any more serves nothing, and does not hide what becomes of the others."""
+        other = f"{scope}-other"
+        take_some("block", scope, 2)
+        set_counter("block", scope, last_value=Decimal("10.5"))
+        allocator._watch.look()
+        assert unused(allocator) == 0
+        take_some("block", other, 2)
+        set_counter("block", other, last_value=5, highest=5)
+        allocator._watch.look()
+        with pytest.raises(SequenceWentBack):
+            get_next_value("block", scope=other)
 
     def test_a_change_that_arrives_late(self, allocator: BlockAllocator, scope: str) -> None:
         """A freeze is followed although its line is older than what a look reads."""
