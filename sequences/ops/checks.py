@@ -167,7 +167,8 @@ def _text_of_both(one: Strategy, other: Strategy) -> str | None:
     """A text of the one that is also the other's, but for capital letters; the first text is tried, and a long one."""
     numbers, naming = one.numbers, one.naming
     scope, day = naming.dated(None, A_DAY if naming.uses_dates else None)
-    for value in [numbers.start, *numbers.after(LONG - LONG % numbers.step + numbers.before_start, 1)]:
+    long = numbers.after(LONG - LONG % numbers.step + numbers.before_start, 1)
+    for value in [numbers.start, *(one for one in long if one <= numbers.maximum)]:
         text = naming.text_or_number(value, scope, day)
         with suppress(InvalidText):
             if other.naming.format.parse(text).text.casefold() == text.casefold():

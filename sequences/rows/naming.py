@@ -58,10 +58,13 @@ class Naming:
     def text_or_number(
         self, value: int, scope: Scope, day: datetime.date | None = None, form: Format | None = None
     ) -> str:
-        """A value as FORMAT, or another `form`, writes it; the number alone if that needs a day and there is none."""
+        """A value as FORMAT, or another `form`, writes it; the number alone if that needs a day or scope not given."""
         plain, period = parted(scope)
+        form = form or self.form_of(value)
+        if not self.takes(plain) or (form.uses_scope and plain is None):  # the scope counted by a FORMAT of before
+            return str(value)
         try:
-            return (form or self.form_of(value)).text(value, plain, day, period)
+            return form.text(value, plain, day, period)
         except ValueError:
             return str(value)
 
@@ -93,8 +96,13 @@ class Naming:
         """Whether the texts tell this scope from others, so that it can count."""
         return scope is None or self._tells_scopes
 
-    def require_scope(self, scope: str | None) -> None:
-        """Raise InvalidScope for a scope that the texts cannot tell from others."""
+    def require_scope(self, scope: str | None, *, even_former: bool = False) -> None:
+        """Raise InvalidScope for a scope that the texts cannot tell from others.
+
+        One that counted by a FORMAT of before, which is in ALSO_READ, is read with `even_former`.
+        """
+        if even_former and any(form.uses_scope is (scope is not None) for form in self._also_read):
+            return
         if not self.takes(scope):
             raise InvalidScope(
                 f"The scope is {scope!r}; the FORMAT of {self.numbers.alias!r} has no {{scope}}, so two scopes would "
@@ -109,15 +117,15 @@ class Naming:
             self.limits.require(day)
 
     def dated(
-        self, scope: str | None, date: datetime.date | None, period: str | None = None
+        self, scope: str | None, date: datetime.date | None, period: str | None = None, *, even_former: bool = False
     ) -> tuple[Scope, datetime.date | None]:
         """The scope in the period of the document's date, and that date if the sequence needs one.
 
         The default is today; a `period` may be named in its place. Raises InvalidPeriod, InvalidScope for a scope that
-        is not in FORMAT, ValueError for a date that the sequence does not use, and DateRefused for one of another
-        millennium, or century where FORMAT has {yy}.
+        is not in FORMAT (see `require_scope`), ValueError for a date that the sequence does not use, and DateRefused
+        for one of another millennium, or century where FORMAT has {yy}.
         """
-        self.require_scope(scope)
+        self.require_scope(scope, even_former=even_former)
         if period is not None:
             self.period.check(period)
             return Dated.of(scope, period), None

@@ -78,11 +78,11 @@ def placed(
 ) -> tuple[Strategy, Scope, datetime.date | None]:
     """The strategy of a scope, the scope in its period, and the document's date. Raises what is wrong with them.
 
-    Without `even_ended`, that is also a date after the last line of the scope.
+    Without `even_ended`, that is also a date after the last line of the scope, or a scope of a former FORMAT.
     """
     check_scope(scope)
     strategy = strategies.of(sequence, scope, date, period, even_ended=even_ended)
-    return strategy, *strategy.naming.dated(scope, date, period)
+    return strategy, *strategy.naming.dated(scope, date, period, even_former=even_ended)
 
 
 def reserving(strategy: Strategy) -> CounterStrategy:

@@ -32,6 +32,7 @@ def format_value(
     Raises InvalidSequence, InvalidScope, InvalidPeriod, and ValueError for a wrong date or a value that is never given.
     """
     strategy, counted, day = placed(sequence, scope, date, period, even_ended=True)
+    strategy.naming.require_scope(scope)
     return strategy.naming.text(strategy.numbers.checked(value), counted, day)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from sequences import changes, find, format_value, get_item, parse, put_next, put_next_many
-from sequences.exceptions import InvalidSequence, InvalidText
+from sequences.exceptions import InvalidScope, InvalidSequence, InvalidText
 from sequences.formats import Format
 from sequences.ops.audit.listing import export_numbers
 from sequences.ops.checks import check_apart
@@ -148,6 +148,43 @@ class TestSettings:
         assert "'invoices' and 'credits'" in error.msg
         settings.SEQUENCES = {**settings.SEQUENCES, "credits": {**notes, "FORMAT": "CN-{period}-{value:03d}"}}
         assert list(check_apart()) == []
+
+    def test_two_sequences_with_ranges_apart(self, release: Release, settings: Settings) -> None:
+        """What MAXIMUM keeps apart is no text of both."""
+        release(FORMAT="INV-{period}-{value:03d}", MAXIMUM=9999)
+        later = {"STRATEGY": GAPLESS, "PERIOD": "year", "FORMAT": "INV-{period}-{value:03d}", "START": 10_000}
+        settings.SEQUENCES = {**settings.SEQUENCES, "later": later}
+        assert list(check_apart()) == []
+
+
+class TestScopesOfBefore:
+    """FORMAT has got {scope}, or has lost it."""
+
+    def test_without_a_scope(self, release: Release) -> None:
+        """What counted without a scope is found, read, changed and void; nothing new is given there."""
+        release(FORMAT="INV-{value:06d}", PERIOD="never")
+        put_next("invoices", {"total": 1})
+        release(FORMAT="{scope}-{value:06d}", PERIOD="never", ALSO_READ=["INV-{value:06d}"])
+        for item in (find("INV-000001", "invoices"), get_item("invoices", 1)):
+            assert item
+            assert (item.value, item.text) == (1, "INV-000001")
+        assert changes.void("invoices", 1, by="ann", reason="Sent twice.").before == 1
+        with pytest.raises(InvalidScope, match="give a text"):
+            put_next("invoices", {"total": 2})
+        with pytest.raises(InvalidScope, match="give a text"):
+            format_value(2, "invoices")
+
+    def test_with_scopes(self, release: Release) -> None:
+        """What counted in scopes is found, beside what is given now."""
+        release(FORMAT="{scope}-{value:06d}", PERIOD="never", OPTIONS={"text_name": None})
+        put_next("invoices", {"total": 1}, scope="INV")
+        release(
+            FORMAT="INV-{value:06d}", PERIOD="never", ALSO_READ=["{scope}-{value:06d}"], OPTIONS={"text_name": None}
+        )
+        put_next("invoices", {"total": 2})
+        former, present = get_item("invoices", 1, scope="INV"), get_item("invoices", 1)
+        assert [one and one.text for one in (former, present)] == ["1", "INV-000001"]
+        assert find("INV-000001", "invoices", scope="INV") == former
 
 
 LETTERS = st.sampled_from(["INV-", "R", "2026/", "A1-", ""])

@@ -61,7 +61,7 @@ class Stub:
         self.told.append(("of", *asked))
         return self
 
-    def dated(self, scope: str | None, date: Any, period: str | None = None) -> tuple[str, datetime.date]:
+    def dated(self, scope: str | None, date: Any, period: str | None = None, **_: bool) -> tuple[str, datetime.date]:
         return f"{scope} of {date} {period}" if period else f"{scope} of {date}", DAY
 
     def limit(self) -> None:
