@@ -136,6 +136,8 @@ def _strategy(using: str | None) -> Strategy:
     strategy = strategies[alias]
     if strategy.config.step != 1:
         raise InvalidSequence(f"SEQUENCES[{alias!r}]['STEP'] must be 1: sequences.compat counts by one.")
+    if strategy.layout.in_periods:
+        raise InvalidSequence(f"SEQUENCES[{alias!r}]['PERIOD']: leave it out, for sequences.compat never begins again.")
     return strategy
 
 

@@ -23,6 +23,7 @@ USING = {
     "archive": {"STRATEGY": f"{PATH}.optimistic.OptimisticCounter"},
     "blocks": {"STRATEGY": f"{PATH}.block.BlockAllocator"},
     "by-ten": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "STEP": 10},
+    "yearly": {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "PERIOD": "year"},
     "items": {"STRATEGY": f"{PATH}.sort_key.SortKeyMaximum"},
 }
 
@@ -214,6 +215,12 @@ class TestUsing:
         """A sequence that does not count by one is refused."""
         with pytest.raises(InvalidSequence, match=r"^SEQUENCES\['by-ten'\]\['STEP'\] must be 1"):
             get_next_value("a", using="by-ten")
+
+    @pytest.mark.parametrize("use", [get_next_value, get_last_value, delete])
+    def test_a_period(self, use: Callable[..., object]) -> None:
+        """So is one that begins again."""
+        with pytest.raises(InvalidSequence, match=r"^SEQUENCES\['yearly'\]\['PERIOD'\]: leave it out"):
+            use("a", using="yearly")
 
     def test_a_strategy_that_cannot_reserve(self) -> None:
         """A strategy that hands out a number only with its item is refused with the remedy."""

@@ -133,6 +133,14 @@ class TestPages:
         (line,) = series.lines_of("invoices", scope).lines
         assert (line.format, line.former, line.code) == (given["format"], (f"{scope}-{{period}}-{{value}}",), "AT")
 
+    @pytest.mark.parametrize("number", ["0", "2", "x", "1" * 4301])
+    def test_a_line_that_is_not_there(self, client: Client, scope: str, number: str) -> None:
+        """The page is the one for a new line."""
+        series.create("invoices", scope, Line(format=f"{scope}-{{period}}-{{value}}"), **WHO)
+        answer = client.get(f"{page_of(scope)}&line={number}")
+        assert answer.status_code == 200
+        assert f'value="{scope}-{{period}}-{{value}}"' not in answer.content.decode()
+
     def test_a_wrong_line(self, client: Client, scope: str) -> None:
         """What is wrong stands in the form, which keeps what was typed."""
         page = client.post(page_of(scope), {"format": "no number", "reason": "a test"}).content.decode()
