@@ -13,8 +13,9 @@ from django.db import models
 from django.db.models.signals import class_prepared, post_save
 from django.dispatch import receiver
 
+from .after_commit import count_on_commit, number_on_commit
 from .columns import SequenceTextField, text_fields
-from .numbering import count_on_commit, number_on_commit, number_rows, write_texts
+from .numbering import number_rows, write_texts
 from .querysets import SearchByText, SequenceManager, SequenceQuerySet, issue_number, issue_numbers
 from .sequence_field import LARGEST_NUMBER, SequenceField, sequence_fields, store_texts
 

@@ -12,12 +12,12 @@ from django.core.checks import CheckMessage, Error
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 from django.db.models import F
-from django.db.models.expressions import DatabaseDefault
 
 from ..exceptions import InvalidPeriod, InvalidScope, InvalidSequence, InvalidText
 from ..registry import strategies
 from ..services.arguments import check_scope
 from ..services.texts import readings
+from .row_values import column_of, dates_itself, is_computed, is_generated, named, value_of
 
 if TYPE_CHECKING:
     _BigInteger = models.BigIntegerField[int | None, int | None]
@@ -110,16 +110,17 @@ class PlacedField(_OfOneModel, _BigInteger):
     def date_of(self, row: models.Model) -> datetime.date | None:
         """The document's date of a row, None for today. Raises InvalidPeriod if the field that says it is empty.
 
-        A column that fills itself by `auto_now_add` or `auto_now` may still be empty: its date is today. Where no field
-        says the date, a row with a number is of the period that its text tells.
+        A row that is inserted, and whose date fills itself (`auto_now_add`, `auto_now`), has the date of today. Where
+        no field says the date, a row with a number is of the period that its text tells.
         """
         if self.date is None:
             return self._day_of_text(row) if self.in_periods else None
-        column: Any = row._meta.get_field(self.date)
-        day: datetime.date | None = _value_of(row, self.date)
-        if day is None and not (column.auto_now_add or column.auto_now):
+        if dates_itself(row, self.date):
+            return None
+        day: datetime.date | None = value_of(row, self.date)
+        if day is None:
             raise InvalidPeriod(
-                f"{self} is numbered by the period of {self.date!r}, which is empty in {_named(row)}: set it first."
+                f"{self} is numbered by the period of {self.date!r}, which is empty in {named(row)}: set it first."
             )
         if isinstance(day, datetime.datetime):  # rows of one day are numbered together
             return strategies[self.sequence].naming.period.date_of(day, 0.0)
@@ -137,7 +138,8 @@ class PlacedField(_OfOneModel, _BigInteger):
 
     def tells_period(self, row: models.Model) -> bool:
         """Whether a row says in which period it was numbered, if the sequence has periods."""
-        return not self.in_periods or self.date is not None or self._day_of_text(row) is not None
+        day = self._day_of_text(row) if self.date is None else value_of(row, self.date)
+        return not self.in_periods or day is not None
 
     def scope_of(self, row: models.Model) -> str | None:
         """The scope in which a row is numbered. Raises InvalidScope if the field that says it is empty."""
@@ -145,16 +147,16 @@ class PlacedField(_OfOneModel, _BigInteger):
             return None
         if callable(self.scope):
             return self.scope(row)
-        value = _value_of(row, self.scope)
+        value = value_of(row, self.scope)
         if value is None or value == "":
-            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {_named(row)}: set it first.")
+            raise InvalidScope(f"{self} is numbered by {self.scope!r}, which is empty in {named(row)}: set it first.")
         return str(value)
 
     def require_saved(self, row: models.Model, stored: models.Model) -> None:
         """Refuse a row whose scope or date is not saved, as the stored one is numbered. Raises ValueError."""
         for name in (one for one in (self.scope, self.date) if isinstance(one, str)):
-            if _value_of(row, name) != _value_of(stored, name):
-                raise ValueError(f"{name!r} of {_named(row)} is not saved yet: save the row, and then issue {self}.")
+            if value_of(row, name) != value_of(stored, name):
+                raise ValueError(f"{name!r} of {named(row)} is not saved yet: save the row, and then issue {self}.")
 
     def require_place(self, row: models.Model) -> None:
         """Refuse a row that could not get its number later. Until then a function may find its scope, and a date come.
@@ -167,7 +169,9 @@ class PlacedField(_OfOneModel, _BigInteger):
             check_scope(scope := self.scope_of(row))
             if not has_lines:
                 naming.require_scope(scope)
-        if self.date is not None and naming.takes_dates and (given := _value_of(row, self.date)) is not None:
+        if self.date is None or not naming.takes_dates or dates_itself(row, self.date):
+            return
+        if (given := value_of(row, self.date)) is not None:
             day = naming.period.date_of(given, 0.0)
             if not has_lines:
                 naming.require_day(day)
@@ -175,7 +179,7 @@ class PlacedField(_OfOneModel, _BigInteger):
     def _knows_scope(self, row: models.Model) -> bool:
         if isinstance(self.scope, str):
             column = row._meta.get_field(self.scope)
-            return not _is_generated(row, column) and not is_computed(getattr(row, column_of(row, self.scope)))
+            return not is_generated(row, column) and not is_computed(getattr(row, column_of(row, self.scope)))
         return self.scope is None
 
     def dated(self, place: Place) -> Place:
@@ -183,38 +187,6 @@ class PlacedField(_OfOneModel, _BigInteger):
         two periods, and a number and its text are of one."""
         scope, day = place
         return scope, strategies.of(self.sequence, scope, day).naming.dated(scope, day)[1]
-
-
-def _named(row: models.Model) -> str:
-    return "a new row" if row.pk is None else f"row {row.pk}"
-
-
-def _value_of(row: models.Model, name: str) -> Any:
-    """What a row will have in a column, in the form in which the database gives it; None if only the database knows."""
-    column: Any = row._meta.get_field(name)
-    if _is_generated(row, column):
-        return None
-    value = getattr(row, column.attname)
-    if value is None and column.is_relation:  # the other row may have been saved since it was set here
-        value = getattr(column.get_cached_value(row, None), column.target_field.attname, None)
-    if isinstance(value, DatabaseDefault):
-        value = column.db_default
-    return None if is_computed(value) else column.to_python(value)
-
-
-def _is_generated(row: models.Model, column: Any) -> bool:
-    """Whether the database computes a column (GeneratedField) of a row that it does not have yet."""
-    return bool(column.generated and row._state.adding)
-
-
-def is_computed(value: Any) -> bool:
-    """Whether only the database knows what an expression says."""
-    return hasattr(value, "resolve_expression")
-
-
-def column_of(row: models.Model | type[models.Model], name: str) -> str:
-    """The column of a field. A foreign key's own name would sort by what the other model is sorted by."""
-    return str(getattr(row._meta.get_field(name), "attname", name))
 
 
 class SequenceTextField(_OfOneModel, _Text):

@@ -1,11 +1,10 @@
-"""Numbers for stored rows: after their commit, and after a crash in between."""
+"""Numbers for stored rows, such as those that a crash left without one."""
 
 import datetime
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import IntegrityError, models, transaction
 
@@ -15,9 +14,8 @@ from ..registry import strategies
 from ..services import put_next_each
 from ..types import Allocation
 from .columns import Place
-from .sequence_field import Loaded, SequenceField, count_loaded, database_of, sequence_fields
+from .sequence_field import SequenceField, count_loaded
 
-Hook = TypeVar("Hook", bound="_Saved | Loaded")
 ROWS_AT_ONCE = 500
 OF_SOME_ROWS = (
     IntegrityError,
@@ -32,61 +30,6 @@ OF_SOME_ROWS = (
 """Errors of one row, or of one scope, while others can be numbered."""
 
 
-def number_on_commit(*rows: models.Model, using: str | None = None) -> None:
-    """Number these saved rows of one model when their SQL transaction is committed, and set the numbers on the objects.
-
-    Fields with `on_commit=True` do this by themselves in `save` and `bulk_create`; call it for rows that come another
-    way. The guarantee is `number_rows`'s. Those of a transaction are numbered together, in the order of their saves. A
-    row that is rolled back, or deleted before the commit, takes no number. A failure after the commit is logged and not
-    raised, because the row is stored: `number_rows` numbers it later. Without `using` the router says where they are.
-    """
-    saved = [row for row in rows if row.pk is not None]
-    for field in sequence_fields(type(saved[0])) if saved else ():
-        if field.on_commit:
-            _number_later(field, saved, using or database_of(saved[0]))
-
-
-@dataclass(eq=False)
-class _Saved:
-    """Rows that a field numbers after the commit, together with those of `following`."""
-
-    field: SequenceField
-    rows: Sequence[models.Model]
-    using: str
-    following: "_Saved | None" = None
-
-    def __post_init__(self) -> None:
-        self.__qualname__ = "number_on_commit"  # Django logs this name with an error
-
-    def __call__(self) -> None:
-        rows, one = list[models.Model](), self if self.rows else None  # else they were numbered with those before them
-        while one is not None:
-            rows += one.rows
-            one.rows, one = (), one.following
-        if rows:
-            number_objects(self.field, rows, self.using)
-
-
-def _number_later(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
-    """Number rows after the commit, with those saved just before in the same savepoint, which goes back as a whole.
-
-    Each save waits by itself, too: a test runs those of one block alone.
-    """
-    saved = _Saved(field, rows, using)
-    if last := _last(_Saved, field, using):
-        last.following = saved
-    transaction.on_commit(saved, using=using, robust=True)
-
-
-def _last(kind: type[Hook], field: SequenceField, using: str | None) -> Hook | None:
-    """The last of its kind that waits for the commit, if a rollback takes it back together with what is saved now."""
-    connection = transaction.get_connection(using)
-    for savepoints, one, *_ in reversed(connection.run_on_commit):
-        if isinstance(one, kind) and one.field is field:
-            return one if savepoints == {*connection.savepoint_ids} else None
-    return None
-
-
 def number_objects(field: SequenceField, rows: Sequence[models.Model], using: str) -> None:
     """Number stored rows of one database as `number_rows` does, and set the numbers and texts on the objects."""
     key, run = field.model._meta.pk, _Run(field, using)
@@ -99,22 +42,6 @@ def number_objects(field: SequenceField, rows: Sequence[models.Model], using: st
                     setattr(row, name, value)
                 field.note(row)
     run.require_all()
-
-
-def count_on_commit(row: models.Model, using: str | None) -> None:
-    """Move the counters past the numbers that a fixture brings, when the transaction that loads it is committed.
-
-    So a fixture may name rows that come later in it, costs two requests for each scope and date, and asks nothing for a
-    test that never commits. A row that takes a number in the same transaction, or in a hook after its commit, lets
-    them move before. A failure is logged, as the rows are stored: `sequences seed --column` does the same.
-    """
-    for field in sequence_fields(type(row)):
-        if getattr(row, field.attname) is not None:
-            last = _last(Loaded, field, using)
-            if last and last.rows:
-                last.rows.append(row)
-            else:
-                transaction.on_commit(Loaded(field, [row]), using=using, robust=True)
 
 
 def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[Any] | None = None) -> dict[Any, int]:
@@ -141,19 +68,23 @@ def number_rows(field: SequenceField, *, using: str = "default", keys: Sequence[
 def write_texts(field: SequenceField, *, using: str = "default") -> int:
     """Write the texts of numbered rows that have none, as those that are older than their `SequenceTextField`.
 
-    Says how many rows it changed. Rows whose `field` is numbered by the day of the save stay as they are, because that
-    day is not known any more. Safe to repeat. Cost: two SQL queries for 500 rows, and no request.
-    Raises InvalidScope and InvalidPeriod for a row whose scope or date is empty.
+    Returns how many it changed. Rows whose `field` is numbered by the day of the save stay, because that day is not
+    known any more. Safe to repeat. Cost: two SQL queries for 500 rows, and no request.
+    What is wrong with one row, as a scope or date that is empty, is raised after all others have their texts.
     """
     names = [text.name for text in field.texts]
     if not names or (field.date is None and strategies[field.sequence].naming.uses_dates):
         return 0
-    rows, written = field.model._base_manager.using(using), 0
+    rows, run, written = field.model._base_manager.using(using), _Run(field, using), 0
     unwritten = models.Q(*((name, None) for name in names), _connector=models.Q.OR)
     for page in _pages(rows.filter(unwritten, **{f"{field.name}__isnull": False})):
+        known = list[models.Model]()
         for row in page:
-            field.write_texts(row)
-        written += rows.bulk_update(page, names)
+            with run.going_on([row.pk], "Without a text"):
+                field.write_texts(row, run.place_of(row))
+                known.append(row)
+        written += rows.bulk_update(known, names)
+    run.require_all()
     return written
 
 
@@ -213,13 +144,13 @@ class _Run:
     def _page(self, rows: Sequence[models.Model]) -> None:
         by_place: dict[Place, list[models.Model]] = {}
         for row in rows:
-            with self._going_on([row.pk]):
-                by_place.setdefault(self._place_of(row), []).append(row)
+            with self.going_on([row.pk]):
+                by_place.setdefault(self.place_of(row), []).append(row)
         for place, those in self._in_order(by_place):
-            with self._going_on([row.pk for row in those]):
+            with self.going_on([row.pk for row in those]):
                 self._place(those, *place)
 
-    def _place_of(self, row: models.Model) -> Place:
+    def place_of(self, row: models.Model) -> Place:
         """Where a row is numbered. An error of a function of the application that finds the scope is about its row."""
         try:
             return self._field.place_of(row)
@@ -235,13 +166,13 @@ class _Run:
         return sorted(by_place.items(), key=lambda one: str(self._field.dated(one[0])[1]))
 
     @contextmanager
-    def _going_on(self, keys: Sequence[Any]) -> Iterator[None]:
+    def going_on(self, keys: Sequence[Any], but: str = "Not numbered") -> Iterator[None]:
         """Keep an error that is about these rows alone."""
         try:
             yield
         except OF_SOME_ROWS as error:
             named = ", ".join(map(str, keys[:5])) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
-            error.add_note(f"Not numbered: {self._field.model._meta.label} {named}.")
+            error.add_note(f"{but}: {self._field.model._meta.label} {named}.")
             self.failed.append(error)
 
     def _place(self, rows: Sequence[models.Model], scope: str | None, day: datetime.date | None) -> None:
@@ -254,10 +185,10 @@ class _Run:
             else:
                 refused.setdefault(type(answer), (answer, []))[1].append(row.pk)
         if given:
-            with self._going_on([*given]):
+            with self.going_on([*given]):
                 self._write(given)
         for error, keys in refused.values():
-            with self._going_on(keys):
+            with self.going_on(keys):
                 raise error
 
     def _taken(
@@ -280,7 +211,7 @@ class _Run:
             if len(given) == 1:
                 raise
             for key, one in given.items():
-                with self._going_on([key]):
+                with self.going_on([key]):
                     self._write({key: one})
         else:
             self.given |= given

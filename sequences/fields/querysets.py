@@ -14,8 +14,9 @@ from django.http import HttpRequest
 
 from ..exceptions import InvalidText, SequenceError
 from ..services.texts import readings
+from .after_commit import number_on_commit
 from .columns import SequenceTextField, text_fields
-from .numbering import number_objects, number_on_commit, number_rows
+from .numbering import number_objects, number_rows
 from .sequence_field import SequenceField, database_of, sequence_fields
 
 F = TypeVar("F", bound="models.Field[Any, Any]")

@@ -1,37 +1,29 @@
 """A column that fills itself with the numbers of a sequence, and whose counter moves past those that others set."""
 
-import datetime
 import logging
 import threading
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from django.core.checks import CheckMessage
 from django.db import models, router
 from django.db.models import F
 from django.db.models.query_utils import DeferredAttribute
 
-from ..changes import seed
-from ..exceptions import SequenceExhausted
+from ..exceptions import SequenceError, SequenceExhausted
 from ..registry import strategies
-from ..rows.lru import LRU
 from ..services import get_next_values
-from ..strategies import Strategy
-from ..strategies.counter_strategy import advance_to
-from ..types import Scope, parted
 from .checks import problems
-from .columns import Place, PlacedField, is_computed
+from .columns import Place, PlacedField
+from .counting import count_past
+from .row_values import is_computed
 
 logger = logging.getLogger(__name__)
 LARGEST_NUMBER = 2**63 - 1  # what a column of 8 bytes holds
 UNREAD = ...  # what a stored row had before, if its object never read that; a pickled object keeps it
-
-_cleared: WeakKeyDictionary[Strategy, LRU[tuple[Any, int | None]]] = WeakKeyDictionary()
-"""Up to which value a strategy with blocks gives nothing any more, in each scope that was seeded here, and in which
-life of its tables."""
 
 
 class _NumberAttribute(DeferredAttribute):
@@ -88,12 +80,12 @@ class SequenceField(PlacedField):
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         """Give a new row its number; if that follows the commit, refuse a row that could never get one.
 
-        A stale object does not erase a number that the row got after a commit.
+        A stale object does not erase a number that the row got after a commit, or by `number_rows`.
         """
         if add or self._is_given(model_instance):
             self.fill([model_instance])
         number = super().pre_save(model_instance, add)
-        return F(self.name) if number is None and self.waits and not add else number
+        return F(self.name) if number is None and self.null and not add else number
 
     def _is_given(self, row: models.Model) -> bool:
         """Whether an object brings a number to its stored row: another one than that has, if the object has read it.
@@ -138,16 +130,30 @@ class SequenceField(PlacedField):
         """Move the counters past the numbers that rows bring: once for each scope, date and object."""
         for (scope, day), members in self.by_place(row for row in rows if not self._is_counted(row)).items():
             highest = max(map(self._number, members))
-            _count_past(self.sequence, scope, day, highest, str(self))
+            count_past(self.sequence, scope, day, highest, str(self))
             for row in members:
                 self.note(row, (scope, day))
 
     def count_loaded(self, rows: Collection[models.Model]) -> None:
-        """Move the counters past the numbers of a fixture, but for rows that do not say their period: `seed` does."""
-        known = [row for row in rows if self.tells_period(row)]
-        if len(known) < len(rows):
-            logger.warning("%s: the period of %s rows is not known: see `sequences seed`", self, len(rows) - len(known))
-        self.count_past(known)
+        """Move the counters past the numbers of a fixture, but for rows that do not say their place: `seed` does."""
+        by_place: dict[Place, list[models.Model]] = {}
+        for row in rows:
+            with suppress(Exception):  # a scope or a date may be missing, and a function may fail
+                if self.tells_period(row):
+                    by_place.setdefault(self.place_of(row), []).append(row)
+        if unknown := len(rows) - sum(map(len, by_place.values())):
+            logger.warning("%s: the scope or period of %s rows is not known: see `sequences seed`", self, unknown)
+        failed = []
+        for members in by_place.values():
+            try:
+                self.count_past(members)
+            except (SequenceError, ValueError) as error:
+                failed.append(error)
+        try:
+            if failed:
+                raise failed[0]
+        finally:
+            del failed  # else an error would hold this frame, and that the error, with all who have called
 
     def _number(self, row: models.Model) -> int:
         number: int = self.get_prep_value(getattr(row, self.attname))
@@ -262,39 +268,3 @@ def count_loaded(field: SequenceField) -> None:
                 field.count_loaded(waiting.rows)
                 waiting.rows = []
         del waiting  # else an error that somebody keeps would hold it, through this frame, after a rollback
-
-
-def _count_past(sequence: str, scope: str | None, day: datetime.date | None, number: int, who: str) -> None:
-    """Make sure that no later value of a scope is this number, or one below it.
-
-    A number below START, above MAXIMUM, or that this host knows to be given takes nothing. Else the counter is read (1
-    read unit) and, if it is lower, moved by one write (1 write unit). That is no line in the history of changes: the
-    row says what became of the number, and an import would bring thousands.
-
-    Where numbers have no gaps, what is skipped must be explained. Where processes hold blocks (`BlockAllocator`), a
-    line in the history is what makes them drop these. So in both it is the guarded change `seed`, with its cost. Until
-    `watch_seconds` are over, another process may still give a number of its block, and the constraint of the column
-    refuses one of the two rows.
-    Raises SequenceFrozen, SequenceWentBack, SequenceContention, SequenceUnavailable and StorageRefused.
-    """
-    strategy = strategies.of(sequence, scope, day)
-    counted, _ = strategy.naming.dated(scope, day)
-    if not strategy.numbers.start <= number <= strategy.numbers.maximum or number <= _known(strategy, counted):
-        return
-    if strategy.ordered_across_processes and not strategy.gapless:
-        advance_to(strategy, counted, number)
-        return
-    period = parted(counted)[1] or None
-    (change,) = seed(sequence, number, scope=scope, period=period, by=who, reason="a number that was set by hand")
-    _cleared.setdefault(strategy, LRU()).put(counted, (strategy.lives.current, change.after))
-
-
-def _known(strategy: Strategy, scope: Scope) -> int:
-    """Up to which value a scope gives nothing any more, as far as this host knows."""
-    known: int | None
-    if strategy.ordered_across_processes:
-        known = strategy.evidence.known(scope) if strategy.evidence else None
-    else:  # what is reserved in a block is known, and may still be given
-        lives, known = _cleared.get(strategy, LRU()).get(scope) or ((), None)
-        known = known if strategy.lives.are_still(lives) else None
-    return strategy.numbers.before_start if known is None else known

@@ -615,18 +615,23 @@ class TestAfterACrash:
         assert (invoice.number, numbers(shop.Invoice)) == (1, [1])
 
     def test_a_column_that_may_be_null(self, shop: ModuleType) -> None:
-        """Rows that are older than their column are numbered where the command names their model, and only there."""
+        """Rows that are older than their column are numbered where the command names their model, and only there.
+
+        An object that was read before erases no number.
+        """
         model: Any = model_with(sequence="orders", null=True, unique=True)
         with connection.schema_editor() as editor:
             editor.create_model(model)
         try:
             model.objects.bulk_create([model(place="A", day="2026-01-01", number=Value(None))])
             apps.register_model("shop", model)
-            said = []
+            stale, said = model.objects.get(), []
             for names in ([], ["shop.Numbered"]):
                 call_command("number_rows", *names, stdout=(output := io.StringIO()))
                 said.append("shop.Numbered.number: 1 rows numbered" in output.getvalue())
             assert (said, numbers(model)) == ([False, True], [1001])
+            stale.save()
+            assert numbers(model) == [1001]
         finally:
             del apps.all_models["shop"]["numbered"]
             apps.clear_cache()
@@ -766,6 +771,20 @@ class TestPlaces:
         the_field(model).fill(rows := [model(), model()])
         assert [row.number for row in rows] == [1001, 1002]
         assert get_last_value("orders") == 1002
+
+    @pytest.mark.parametrize("how", ["copy", "bulk"])
+    def test_a_date_of_another_row(self, shop: ModuleType, settings: Settings, how: str) -> None:
+        """A copy is numbered by the day of its own save, and a row whose date is there by then is counted once."""
+        settings.SEQUENCES = {"orders": {**shop_app.SEQUENCES["orders"], "PERIOD": "year"}}
+        model: Any = model_with(sequence="orders", date="made_at", made_at=models.DateTimeField(auto_now_add=True))
+        field = the_field(model)
+        row = model(made_at=datetime.datetime(2020, 5, 1, tzinfo=datetime.UTC))
+        row._state.adding = how == "bulk"
+        field.fill([row])
+        row.made_at = datetime.datetime.now(datetime.UTC)
+        with tapped() as wire:
+            assert field.pre_save(row, add=True) == 1001
+        assert (wire.sent, get_last_value("orders", period="2020")) == ([], None)
 
 
 class TestPeriods:

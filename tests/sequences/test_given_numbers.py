@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Value
 from pytest_django import Settings
 
-from sequences import dynamodb, get_last_value, get_next_value
+from sequences import dynamodb, get_last_value, get_next_value, series
 from sequences.changes import freeze, history
 from sequences.exceptions import InvalidPeriod, InvalidScope, SequenceFrozen, SequenceUnavailable
 from sequences.fields import sequence_field, sequence_fields
@@ -45,6 +45,11 @@ def load(*rows: dict[str, Any]) -> None:
 def order(number: Any, pk: int | None = None) -> dict[str, Any]:
     """An order in a fixture."""
     return {"model": "shop.order", "pk": pk, "fields": {"customer": "A", "number": number}}
+
+
+def bill(number: int, day: datetime.date | None) -> dict[str, Any]:
+    """A bill in a fixture."""
+    return {"model": "shop.bill", "pk": number, "fields": {"customer": "A", "issued_on": day, "number": number}}
 
 
 class TestByHand:
@@ -355,6 +360,20 @@ class TestStoredRows:
                 row.save()
         assert wire.sent == []
 
+    def test_lines_that_another_process_made(
+        self, shop: ModuleType, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A process that only imports rows follows new rules of SERIES, too."""
+        settings.SEQUENCES = {"orders": {**shop_app.SEQUENCES["orders"], "SERIES": "series"}}
+        call_command("create_tables", verbosity=0)
+        shop.Order.objects.create(customer="A", number=2000)
+        with monkeypatch.context() as another:
+            another.setattr(strategies, "_made", {})
+            another.setattr(strategies, "_lines", {})
+            series.create("orders", None, series.Line(format="R{value}"), by="ana", reason="a test")
+        shop.Order.objects.create(customer="A", number=5000)
+        assert get_last_value("orders") == 5000
+
     def test_no_number(self, shop: ModuleType) -> None:
         """A stored row whose number is taken away gets no other one."""
         row = shop.Order.objects.create(customer="A")
@@ -388,8 +407,15 @@ class TestFixtures:
         fields = {"made_at": datetime.datetime(2025, 3, 5, tzinfo=datetime.UTC), "number": 5000, "text": text}
         load({"model": "shop.statement", "pk": 1, "fields": fields})
         assert [get_last_value("bills", period=period) for period in ("2025", None)] == [last, None]
-        told = "shop.Statement.number: the period of 1 rows is not known: see `sequences seed`"
+        told = "shop.Statement.number: the scope or period of 1 rows is not known: see `sequences seed`"
         assert caplog.messages == ([] if last else [told])
+
+    def test_rows_that_do_not_say_their_place(self, shop: ModuleType, caplog: pytest.LogCaptureFixture) -> None:
+        """The rows beside them count, and the log tells how many do not."""
+        days = [DAY, None, datetime.date(206, 3, 5), datetime.date(2025, 3, 5)]
+        load(*(bill(number, day) for number, day in enumerate(days, start=1)))
+        assert [get_last_value("bills", period=period) for period in ("2026", "2025")] == [1, 4]
+        assert "shop.Bill.number: the scope or period of 1 rows is not known: see `sequences seed`" in caplog.messages
 
     def test_without_a_transaction(self, shop: ModuleType) -> None:
         """A row that is loaded alone counts at once; one that is loaded again counts by its new number."""
@@ -484,7 +510,7 @@ class TestFixtures:
 
         with monkeypatch.context() as patch, transaction.atomic():
             load(order(5000))
-            patch.setattr(sequence_field, "_count_past", unavailable)
+            patch.setattr(sequence_field, "count_past", unavailable)
             shop.Order.objects.create(customer="A")
             transaction.set_rollback(True)
         assert [type(error) for error in errors] == [SequenceUnavailable]

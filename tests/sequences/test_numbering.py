@@ -18,7 +18,7 @@ def test_the_rows_of_an_error(keys: list[int], named: str) -> None:
     field: Any = Mock()
     field.model._meta.label = "shop.Bill"
     run, error = _Run(field, "default"), InvalidScope("no")
-    with run._going_on(keys):
+    with run.going_on(keys):
         raise error
     assert run.failed == [error]
     assert error.__notes__ == [f"Not numbered: shop.Bill {named}."]

@@ -11,7 +11,7 @@ import pytest
 from django.contrib import admin
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, models, transaction
 from django.db.migrations.writer import MigrationWriter
 from django.test.utils import CaptureQueriesContext, isolate_apps
@@ -190,6 +190,15 @@ class TestEarlierNumbers:
             assert [write_texts(field), write_texts(field)] == [4, 0]
         assert wire.sent == []
         assert texts(shop.Contract, "number_text") == ["CT-2025-0001", "kept", *(f"CT-2025-000{n}" for n in (3, 4, 5))]
+
+    def test_a_row_that_is_wrong(self, shop: ModuleType) -> None:
+        """The command names it, and the other rows have their texts."""
+        made = [shop.Contract.objects.create(signed_on=LAST_YEAR) for _ in range(3)]
+        shop.Contract.objects.update(number_text=None)
+        shop.Contract.objects.filter(pk=made[1].pk).update(signed_on=datetime.date(206, 5, 5))
+        with pytest.raises(CommandError, match=rf"0206.* Without a text: shop\.Contract {made[1].pk}\.$"):
+            call_command("number_rows", "shop.Contract")
+        assert texts(shop.Contract, "number_text") == ["CT-2025-0001", None, "CT-2025-0003"]
 
     def test_a_day_that_is_not_known(self, shop: ModuleType) -> None:
         """Rows that were numbered by the day of their save stay without a text: their year is not known."""

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, router
 
 from ...fields import SequenceField, sequence_fields
-from ...fields.columns import column_of
+from ...fields.row_values import column_of
 from ...strategies.base import Strategy
 
 ROWS_A_PAGE = 2000
