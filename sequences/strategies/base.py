@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from .. import dynamodb
 from ..commit.commit_queues import CommitQueues
@@ -32,6 +32,9 @@ from ..rows.rules_row import RulesRow
 from ..rows.stored_counter import StoredCounter
 from ..types import Scope, SequenceConfig
 from .scopes import KEPT, Scopes
+
+if TYPE_CHECKING:
+    from .held_blocks import WatchedBlocks
 
 WEEK_SECONDS = 7 * 24 * 3600
 
@@ -112,6 +115,8 @@ class Strategy(Assigner):
     }
     counter: StoredCounter | None = None
     """The counters of the scopes, for a strategy that has them."""
+    watched: WatchedBlocks | None = None
+    """What follows the changes of others for the blocks that this strategy holds, and those of its lines."""
     before_range: int | None = None
     """By a later line (SERIES) the value before its range: the first number of that moves the counter there."""
 

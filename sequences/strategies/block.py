@@ -24,8 +24,7 @@ from ..types import Scope, SequenceConfig
 from .atomic import Addition
 from .block_pool import Block, BlockPool, Fetch
 from .counter_strategy import CounterStrategy
-from .held_blocks import HeldBlocks
-from .watch import Watch
+from .held_blocks import HeldBlocks, WatchedBlocks
 
 logger = logging.getLogger(__name__)
 
@@ -85,13 +84,14 @@ class BlockAllocator(CounterStrategy):
                 f"SEQUENCES[{self.alias!r}]['STRATEGY']: BlockAllocator gives a value to one thread by the "
                 "interpreter's lock (GIL), which is off here: take AtomicCounter."
             )
-        self._held = HeldBlocks(
-            self.counter, self._births, self._new_pool, elapsed, self.stop, lambda: self.before_range
-        )
-        self._pools = self._held.pools
+        owner = clocks.get("parent") or self
+        owner.watched = watched = owner.watched or WatchedBlocks(self)
+        before, emptied = lambda: self.before_range, watched.emptied
+        self._held = HeldBlocks(self.counter, self._births, self._new_pool, elapsed, emptied, before, watched.lock)
+        watched.add(self._held)
+        self._pools, self._watch = self._held.pools, watched.watch
         self._fetches: list[Fetch] = []
         self._process = os.getpid()
-        self._watch = Watch(self, self._held.drop, self._held.compare)
         ALLOCATORS.add(weakref.ref(self, ALLOCATORS.discard))
 
     def committer(self) -> Committer:

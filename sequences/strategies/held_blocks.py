@@ -3,13 +3,15 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
+from weakref import WeakSet
 
 from ..commit.retries import Deadline
 from ..exceptions import SequenceError, StorageRefused
+from ..rows.assignments import Assigner
 from ..rows.counter_rows import CounterState
 from ..rows.layout import Send
 from ..rows.lru import LRU, SCOPES_CHECKED
@@ -18,6 +20,7 @@ from ..rows.stored_counter import StoredCounter
 from ..types import Scope
 from .block_pool import BlockPool
 from .given_back import Beginning, GivenBack
+from .watch import Watch
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +30,7 @@ SCOPES_A_LOOK = 100  # as many as one BatchGetItem takes
 
 @dataclass(eq=False, repr=False)
 class HeldBlocks:
-    """The pools of one sequence by scope. The clock is the watch's, and `_emptied` is called when no pool is left.
+    """The pools of one strategy by scope. The clock is the watch's, and `_emptied` is called when no pool is left.
 
     What others gave back is taken above `_before`, the value before the range of a line.
     """
@@ -38,10 +41,10 @@ class HeldBlocks:
     _clock: Callable[[], float]
     _emptied: Callable[[], None]
     _before: Callable[[], int | None]
+    lock: Any = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         self.pools: dict[Scope, BlockPool] = {}
-        self.lock = threading.RLock()
         self.given_back = GivenBack(self._counter)
         self._handed_out: LRU[int] = LRU(SCOPES_CHECKED)  # the highest value, of blocks that are held no more
         self.forget_scope = self._handed_out.forget
@@ -92,23 +95,26 @@ class HeldBlocks:
         self.note(scope, last)
         return self.given_back.take(scope, deadline, above=highest(self._handed_out.get(scope), self._before()))
 
-    def compare(self, send: Send) -> None:
-        """Drop the blocks whose counters went back, were made again, or were changed by a write that arrived late.
+    def used(self) -> list[tuple[float, Scope]]:
+        """The scopes in which a value was taken since their counters were compared, each with that moment."""
+        return [(pool.compared, scope) for scope, pool in list(self.pools.items()) if pool.used > pool.compared]
 
-        One request, and a read unit for each scope, at most SCOPES_A_LOOK. Those come first that were
-        compared longest ago; scopes in which no value was taken since are left out.
-        """
-        now, counter = self._clock(), self._counter
-        used = [(pool.compared, scope) for scope, pool in list(self.pools.items()) if pool.used > pool.compared]
-        scopes = [scope for _, scope in nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))]
-        seen = {scope: counter.evidence.known(scope) for scope in scopes}  # before the read: the counters go on
-        for scope, row in counter.rows.of_scopes(scopes, send).items():
-            if self._went_back(scope, row, seen[scope]):
+    def known(self, scope: Scope) -> tuple[int | None, float]:
+        """A value of a scope that is known to be handed out, and the moment of now."""
+        return self._counter.evidence.known(scope), self._clock()
+
+    def rows(self, scopes: Iterable[Scope], send: Send) -> dict[Scope, Mapping[str, Any]]:
+        """The counters of some scopes, by one request. Two lines of a scope may count in one."""
+        return self._counter.rows.of_scopes([*dict.fromkeys(scopes)], send)
+
+    def judge(self, scope: Scope, row: Mapping[str, Any], seen: int | None, now: float) -> None:
+        """Drop the block of a scope whose counter is not as it should be, by what was `known` before it was read."""
+        if self._went_back(scope, row, seen):
+            self.drop(scope)
+        elif pool := self.pools.get(scope):
+            pool.compared = now
+            if pool.begun and not pool.begun.is_of(row):
                 self.drop(scope)
-            elif pool := self.pools.get(scope):
-                pool.compared = now
-                if pool.begun and not pool.begun.is_of(row):
-                    self.drop(scope)
 
     def _went_back(self, scope: Scope, row: Mapping[str, Any], seen: int | None) -> bool:
         """Whether a counter went back, which is logged; or is damaged, so that it would end each comparison."""
@@ -143,6 +149,49 @@ class HeldBlocks:
     def held(self, scope: Scope) -> int:
         pool = self.pools.get(scope)
         return pool.unserved if pool else 0
+
+
+class WatchedBlocks:
+    """The blocks of a sequence, and of the lines of its scopes (SERIES): one watch looks for changes of them all."""
+
+    def __init__(self, assigner: Assigner) -> None:
+        self.watch = Watch(assigner, self.drop, self.compare)
+        self.lock = threading.RLock()
+        self._all: WeakSet[HeldBlocks] = WeakSet()
+
+    def add(self, held: HeldBlocks) -> None:
+        """Look after these, too. They have the lock of all, so that none begins while the watch is stopped."""
+        with self.lock:
+            self._all.add(held)
+
+    def emptied(self) -> None:
+        """Stop the watch if nobody holds a block any more."""
+        with self.lock:
+            if not any(held.pools for held in self._all):
+                self.watch.stop()
+
+    def drop(self, scope: Scope) -> None:
+        """Serve nothing more of a scope's blocks."""
+        for held in self._each():
+            held.drop(scope)
+
+    def compare(self, send: Send) -> None:
+        """Drop the blocks whose counters went back, were made again, or were changed by a write that arrived late.
+
+        One request, and a read unit for each scope, at most SCOPES_A_LOOK. Those come first that were
+        compared longest ago; scopes in which no value was taken since are left out.
+        """
+        used = [(compared, scope, held) for held in self._each() for compared, scope in held.used()]
+        chosen = nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))
+        seen = [held.known(scope) for _, scope, held in chosen]  # before the read: the counters go on
+        rows = chosen[0][2].rows([scope for _, scope, _ in chosen], send) if chosen else {}
+        for (_, scope, held), known in zip(chosen, seen, strict=True):
+            if scope in rows:
+                held.judge(scope, rows[scope], *known)
+
+    def _each(self) -> list[HeldBlocks]:
+        with self.lock:
+            return list(self._all)
 
 
 def _joined(ranges: Iterable[range]) -> list[range]:

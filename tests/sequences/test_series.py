@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -79,11 +80,11 @@ from sequences.registry import parse_config, strategies
 from sequences.rest.views import NextValuesView
 from sequences.rows import line_rows
 from sequences.series import Line
-from sequences.strategies import BlockAllocator
+from sequences.strategies import BlockAllocator, watch
 from sequences.strategies import lines as scope_lines
 from sequences.testing.embedded import Engine
 from sequences.types import Allocation, StoredItem
-from tests.sequences.support import Processes, Wire, set_counter, tables_of, written
+from tests.sequences.support import Processes, Wire, set_counter, tables_of, tapped, written
 
 WHO: dict[str, Any] = {"by": "ana", "reason": "a test"}
 AT = "sequences.strategies."
@@ -855,6 +856,33 @@ class TestLinesInRow:
             with pytest.raises(SequenceExhausted):
                 put_next_together("transactional", [{"n": n} for n in range(count)], scope=scope)
         assert put("transactional", scope) == f"{scope}-2"
+
+    def test_one_watch_for_all_scopes(self, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A process with blocks in many scopes has one thread for changes, and as many requests as for one scope."""
+        begun: list[object] = []
+        start: Any = SimpleNamespace(start_new_thread=lambda *given: begun.append(given))
+        monkeypatch.setattr(watch, "_thread", start)
+        scopes = [f"{scope}-{n}" for n in range(4)]
+        for one in scopes[1:]:
+            series.create("block", one, Line(format=f"{one}/{{value}}"), **WHO)
+        strategies.reset()
+        assert [get_next_value("block", scope=one) for one in scopes] == [1] * 4
+        assert len(begun) == 1
+        allocator = cast("BlockAllocator", strategies["block"])
+        allocator._watch.look()  # it finds how the lines were made
+        first = [get_next_value("block", scope=one) for one in scopes]
+        with elsewhere():
+            freeze("block", scope=scopes[1], **WHO)
+        with tapped() as wire:
+            allocator._watch.look()
+        assert wire.operations == ["Query", "BatchGetItem"]
+        with pytest.raises(SequenceFrozen):
+            get_next_value("block", scope=scopes[1])
+        assert get_next_value("block", scope=scopes[2]) == first[2] + 1
+        for one in scopes:
+            assert allocator._watch.runs
+            strategies.of("block", one).changed(one, 1000)
+        assert not allocator._watch.runs
 
     def test_a_fresh_process_reads_the_last_line(self, scope: str) -> None:
         """It reads, voids and looks ahead where the numbers are by now."""

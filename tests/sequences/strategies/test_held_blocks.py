@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
+from unittest import mock
 
 import pytest
 
@@ -13,7 +14,7 @@ from sequences.commit.retries import Deadline
 from sequences.exceptions import SequenceUnavailable
 from sequences.rows.lru import LRU
 from sequences.strategies import held_blocks
-from sequences.strategies.held_blocks import HeldBlocks, _joined
+from sequences.strategies.held_blocks import HeldBlocks, WatchedBlocks, _joined
 from sequences.types import Scope
 
 
@@ -78,6 +79,8 @@ class Held:
         counter: Any = SimpleNamespace(alias="stub", evidence=evidence, rows=rows)
         new_pool: Any = self.new_pool
         self.blocks = HeldBlocks(counter, self.births, new_pool, lambda: self.now, self.emptied, lambda: None)
+        self.watched = WatchedBlocks(cast("Any", mock.Mock(option={"watch_seconds": 10.0})))
+        self.watched.add(self.blocks)
         given_back: Any = SimpleNamespace(
             take=lambda scope, deadline, above: self.taken.append((scope, above)),
             give=self.give,
@@ -92,7 +95,7 @@ class Held:
 
     def owned(self) -> bool:
         """Whether this thread has the lock."""
-        return self.blocks.lock._is_owned()  # type: ignore[attr-defined,no-any-return]
+        return self.blocks.lock._is_owned()  # type: ignore[no-any-return]
 
     def emptied(self) -> None:
         assert self.owned()
@@ -206,7 +209,7 @@ class TestCompare:
         held.seen |= {"a": 5, "c": 6}
         held.offered = ["d"]
         held.now += 10
-        held.blocks.compare(lambda *_: {})
+        held.watched.compare(lambda *_: {})
         assert list(held.blocks.pools) == ["a", "e"]
         assert [(line.levelname, line.args and line.args[1]) for line in logged.records] == [  # type: ignore[index]
             ("WARNING", scope) for scope in "bcd"
@@ -219,7 +222,7 @@ class TestCompare:
         pools = held.pools("abc")
         pools["c"].begun = None
         held.rows = {"a": {}, "b": {"other": 1}, "c": {"other": 1}}
-        held.blocks.compare(lambda *_: {})
+        held.watched.compare(lambda *_: {})
         assert list(held.blocks.pools) == ["a", "c"]
         assert logged.records == []
 
@@ -233,13 +236,13 @@ class TestCompare:
         pools["e"].compared = 40.0
         held.rows = {scope: {"last_value": 5} for scope in "abcde"}
         for _ in range(3):
-            held.blocks.compare(lambda *_: {})
-        assert held.asked == [["b", "c"], ["a", "e"], []]
+            held.watched.compare(lambda *_: {})
+        assert held.asked == [["b", "c"], ["a", "e"]]
 
     def test_at_most_a_hundred_scopes(self, held: Held) -> None:
         """One look asks for no more scopes than one request takes."""
         held.pools(map(str, range(101)))
-        held.blocks.compare(lambda *_: {})
+        held.watched.compare(lambda *_: {})
         assert [len(scopes) for scopes in held.asked] == [100]
 
     def test_a_block_that_is_gone(self, held: Held) -> None:
@@ -253,7 +256,7 @@ class TestCompare:
             return original(scopes, send)
 
         held.blocks._counter.rows.of_scopes = drop_first  # type: ignore[method-assign]
-        held.blocks.compare(lambda *_: {})
+        held.watched.compare(lambda *_: {})
         assert held.blocks.pools == {}
 
 

@@ -509,7 +509,7 @@ class TestCounters:
         def send(operation: str, request: Any) -> Any:
             return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
 
-        allocator._held.compare(send)
+        allocator._watch.compare(send)
         assert take_some("block", scope, 1) == [3]
         set_counter("block", scope, last_value=5, highest=5)
         allocator._watch.look()
