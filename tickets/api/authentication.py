@@ -57,6 +57,8 @@ class TokenAuthentication(authentication.BaseAuthentication):
     """`Authorization: Bearer ...`, or `Token ...`. Only tokens that open the API are remembered, by their digests."""
 
     known: ClassVar[dict[str, KnownToken]] = {}
+    opened: ClassVar[set[str]] = set()
+    """The digests that opened the API when they were looked up last: their look-ups are not counted."""
     used: ClassVar[set[int]] = set()
     """The tokens whose use is to be written down."""
 
@@ -76,7 +78,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         digest = digest_of(text)
         found = known.get(digest)
         if found is None or found.until <= monotonic():
-            found = self._look_up(request, text)
+            found = self._look_up(request, text, digest)
             if len(known) >= MOST_TOKENS:
                 known.clear()
             known[digest] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change
@@ -87,11 +89,17 @@ class TokenAuthentication(authentication.BaseAuthentication):
             raise PermissionDenied(scope.refusal)
         return user, token
 
-    def _look_up(self, request: Request, text: str) -> KnownToken:
-        require_unknown_allowed(request)
+    def _look_up(self, request: Request, text: str, digest: str) -> KnownToken:
+        opened = TokenAuthentication.opened
+        if digest not in opened:
+            require_unknown_allowed(request)
         now, token = monotonic(), find_token(text)
         if token is None:
+            opened.discard(digest)
             raise AuthenticationFailed("This token is wrong, expired or revoked.", "wrong_token")
+        if len(opened) >= MOST_TOKENS:
+            opened.clear()
+        opened.add(digest)
         if use_is_news(token):
             TokenAuthentication.used.add(token.pk)
         return KnownToken(token, now + min(settings.TOKEN_SECONDS, token.seconds_left(timezone.now())))

@@ -17,6 +17,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
 from tickets.accounts import heavy, services, sign_in, throttles
+from tickets.accounts.models import ApiToken
 from tickets.accounts.sign_in import address_of, warn_of_proxies
 from tickets.accounts.throttles import Rate, parse_rate, take, take_place
 
@@ -222,6 +223,13 @@ class TestRest:
         assert [answer.status_code for answer in answers] == [401, 401, 429]
         assert [answer.get("RateLimit") for answer in answers] == [None, None, '"address";r=0;t=60']
         assert answers[-1]["Retry-After"] == "60"
+
+    def test_right_tokens_do_not_use_it_up(self, program: APIClient, limited: Settings) -> None:
+        """A token that opened the API is looked up again without a count, until a look-up finds it revoked."""
+        limited.THROTTLES, limited.TOKEN_SECONDS = {"address": "2/minute"}, 0
+        assert [program.get("/api/auth/tokens/").status_code for _ in range(5)] == [200] * 5
+        ApiToken.objects.all().delete()
+        assert [program.get("/api/auth/tokens/").status_code for _ in range(4)] == [401, 401, 429, 429]
 
     def test_a_cache_that_is_away_limits_nothing(
         self, program: APIClient, ann: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
