@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 DEVELOPMENT = "project.settings.development"
 PRODUCTION = "project.settings.production"
+PROOF = "project.proof."
 ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
 LOOPBACK = "127.0.0.1"
 DATABASE_EXAMPLE = "postgres://user:password@host/tickets"
@@ -251,8 +252,9 @@ def _word(name: str) -> str:
 
 
 def in_production() -> bool:
-    """Whether `DJANGO_SETTINGS_MODULE` names the settings for production."""
-    return os.environ.get("DJANGO_SETTINGS_MODULE") == PRODUCTION
+    """Whether `DJANGO_SETTINGS_MODULE` names other settings than those for development and of the proofs."""
+    name = os.environ.get("DJANGO_SETTINGS_MODULE", DEVELOPMENT)
+    return name != DEVELOPMENT and not name.startswith(PROOF)
 
 
 def has_own_database() -> bool:

@@ -145,6 +145,23 @@ def test_the_settings_of_a_command_count(arguments: list[str], own: dict[str, st
     assert (done.returncode, done.stderr) == (2, f"error: {said}\n")
 
 
+@pytest.mark.parametrize(
+    ("module", "live"),
+    [
+        (environment.PRODUCTION, True),
+        ("our.live_settings", True),
+        (environment.DEVELOPMENT, False),
+        ("project.proof.stack_settings", False),
+        ("project.proof.bare.settings", False),
+    ],
+)
+def test_settings_of_ones_own_are_for_production(module: str, live: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples and a database of the run's own are for the settings that are known to be for development alone."""
+    monkeypatch.delenv(ENDPOINT, raising=False)
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", module)
+    assert (environment.in_production(), environment.needs_own_engine()) == (live, not live)
+
+
 @pytest.mark.parametrize(("word", "flag"), [("", False), ("0", False), ("off", False), ("1", True), ("True", True)])
 def test_a_flag_is_yes_or_no(word: str, flag: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The usual words for yes and no are understood."""
