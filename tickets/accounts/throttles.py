@@ -187,11 +187,16 @@ def _take_block(held: Held, rate: Rate, caller: str) -> None:
 
 
 def _claim(places: Sequence[str], taken: Collection[str], value: object, seconds: int) -> tuple[str, int]:
-    """The first of these places that nobody has; empty if there is none. And how many others are free."""
+    """The first of these places that nobody has; empty if there is none. And how many others are free.
+
+    Raises OSError if the cache stores nothing: Django's in a database that cannot be written says so in no other way.
+    """
     free = [place for place in places if place not in taken]
     for number, place in enumerate(free, 1):
         if cache.add(place, value, seconds):
             return place, len(free) - number
+        if cache.get(place) is None:
+            raise OSError("It cannot be written.")
     return "", 0
 
 

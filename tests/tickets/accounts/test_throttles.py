@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.core.cache.backends.db import DatabaseCache
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
@@ -247,6 +248,14 @@ class TestRest:
         answers += [APIClient().post("/api/auth/token/", {"username": "ann", "password": "ann's password"})]
         assert {answer.status_code for answer in answers} == {200}
         assert "requests are not limited: It is away." in caplog.text
+
+    def test_a_cache_that_cannot_be_written_limits_nothing(
+        self, limited: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Django's cache in a database that is read-only, or whose disk is full, takes no place, and raises nothing."""
+        monkeypatch.setattr(DatabaseCache, "_base_set", lambda *_: False)
+        assert (take("user", "ann"), take_place("sign-in", "ann")) == (None, None)
+        assert caplog.text.count("requests are not limited: It cannot be written.") == 2
 
     def test_they_can_be_switched_off(self, program: APIClient, limited: Settings) -> None:
         """Without rates there are no limits and no headers."""
