@@ -95,11 +95,17 @@ def trusted_proxy() -> str:
     """The address of the proxy that speaks HTTPS; `*` believes everybody. By default it is on this machine."""
     word = _word("FORWARDED_ALLOW_IPS") or LOOPBACK
     try:
-        return word if word == "*" else str(ipaddress.ip_address(word))
+        return word if word == "*" else plain_address(word)
     except ValueError:
         raise WrongEnvironment(
             f"FORWARDED_ALLOW_IPS is {word!r}: set it to the address of one proxy, as 10.0.0.1, or to * for any."
         ) from None
+
+
+def plain_address(text: str) -> str:
+    """An address as it is compared. One of IPv4 that comes by IPv6, as to BIND `::`, is of IPv4. Raises ValueError."""
+    address = ipaddress.ip_address(text)
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def trusted_origins() -> list[str]:

@@ -122,6 +122,10 @@ class Connection(SendingConnection):
     close_when_flushed: bool
     _drops_until = 0.0
 
+    def __init__(self, server: Any, sock: socket.socket, addr: Any, *given: Any, **named: Any) -> None:
+        host = environment.plain_address(addr[0]) if ":" in addr[0] else addr[0]
+        super().__init__(server, sock, (host, *addr[1:]), *given, **named)
+
     @property
     def idle(self) -> bool:
         """Whether no whole request awaits its answer."""

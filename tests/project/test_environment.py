@@ -177,7 +177,9 @@ def test_other_databases_keep_their_own_options(monkeypatch: pytest.MonkeyPatch)
     assert "OPTIONS" not in environment.database("sqlite:////tmp/x.sqlite3")
 
 
-@pytest.mark.parametrize(("word", "proxy"), [("", "127.0.0.1"), ("*", "*"), (" 0:0::1 ", "::1")])
+@pytest.mark.parametrize(
+    ("word", "proxy"), [("", "127.0.0.1"), ("*", "*"), (" 0:0::1 ", "::1"), ("::ffff:a00:1", "10.0.0.1")]
+)
 def test_one_proxy_is_believed(word: str, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty variable is as none, and an address is written as the peer's is."""
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", word)

@@ -635,6 +635,18 @@ class TestLines:
         assert (type(late.error), connection.requests, connection.request) == (RequestTimeout, [late], None)
         assert line.done == [1000.0, 1000.0, 100.0, 100.1, connection]
 
+    @pytest.mark.parametrize(
+        ("came", "known"),
+        [("::ffff:192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"), ("192.0.2.1", "192.0.2.1")],
+    )
+    def test_ipv4_by_ipv6_is_ipv4(self, came: str, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The address of a client is the same at a socket of IPv6, for the trust in a proxy and for the log."""
+        taken = list[Any]()
+        monkeypatch.setattr(SendingConnection, "__init__", lambda _, *given, **__: taken.append(given[2]))
+        with socket.socket() as sock:
+            project.worker.Connection(None, sock, (came, 1234, 0, 0), None)
+        assert taken == [(known, 1234, 0, 0)]
+
     @pytest.mark.parametrize(("requests", "left", "idle"), [([], 0, True), (["one"], 0, False), ([], 1, False)])
     def test_it_is_idle_without_anything_to_do(self, line: Line, requests: list[str], left: int, idle: bool) -> None:
         """No whole request awaits its answer, and no answer its reader."""

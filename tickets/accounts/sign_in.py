@@ -47,6 +47,7 @@ def address_of(request: HttpRequest) -> str:
         known = ipaddress.ip_address(address)
     except ValueError:
         return address[:100]
+    known = getattr(known, "ipv4_mapped", None) or known  # otherwise all of IPv4 were one half
     return str(known if known.version == 4 else ipaddress.ip_network((known, 64), strict=False))
 
 

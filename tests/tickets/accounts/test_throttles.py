@@ -429,3 +429,7 @@ class TestAddresses:
             for address in ("2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1")
         }
         assert addresses == {"2001:db8::/64", "2001:db8:0:1::/64"}
+
+    def test_ipv4_by_ipv6_is_ipv4(self) -> None:
+        """At a socket of IPv6 each address of IPv4 remains one of its own."""
+        assert address_of(RequestFactory().get("/", REMOTE_ADDR="::ffff:192.0.2.1")) == "192.0.2.1"
