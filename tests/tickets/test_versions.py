@@ -136,6 +136,15 @@ class TestProjects:
         assert api.post(f"{self.address}archive/", headers=matching(api.get(self.address)["ETag"])).status_code == 200
         assert selectors.get_project("ABC").archived
 
+    @pytest.mark.parametrize("way", ["archive/", "unarchive/"])
+    def test_the_archive_reads_its_body(self, api: APIClient, abc: Project, way: str) -> None:
+        """It keeps to the version in the body, and refuses fields that it does not know."""
+        project_services.update_project("ABC", changes={"name": "Letters"}, by="bob")
+        assert [
+            api.post(f"{self.address}{way}", body).status_code
+            for body in ({"version": 1}, {"why": "?"}, {"version": 2})
+        ] == [409, 400, 200]
+
     def test_the_form_shows_what_others_have_stored(self, browser: Client, abc: Project) -> None:
         """A form of an earlier version stores nothing, shows the project as it is now, and can be sent again."""
         project_services.update_project("ABC", changes={"name": "Letters", "open": "read"}, by="bob")

@@ -123,6 +123,7 @@ OF_SHAPES: dict[str, Any] = {
     "Order": ORDER,
     "OrderPage": {"results": [ORDER], **LAST_PAGE},
     "Project": STORED_PROJECT,
+    "ProjectArchiving": {"version": 1},
     "ProjectChange": {"name": "Alphabet and more", "version": 1},
     "ProjectPage": {"results": [STORED_PROJECT], **LAST_PAGE},
     "Sequence": SEQUENCE,

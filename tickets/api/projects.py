@@ -26,7 +26,14 @@ from tickets.api.requests import (
     page_response,
     sent,
 )
-from tickets.api.serializers import MemberRole, MemberSerializer, NewProject, ProjectChange, ProjectSerializer
+from tickets.api.serializers import (
+    MemberRole,
+    MemberSerializer,
+    NewProject,
+    ProjectArchiving,
+    ProjectChange,
+    ProjectSerializer,
+)
 from tickets.api.versions import IF_MATCH, expected_version, tagged
 from tickets.api.views import ProjectView
 from tickets.types import Project
@@ -99,13 +106,13 @@ class ProjectArchive(ProjectView):
     needs = {"POST": Action.ARCHIVE}
     archived = True
 
-    @extend_schema(parameters=[IF_MATCH], request=None, responses=ProjectSerializer)
+    @extend_schema(parameters=[IF_MATCH], request=ProjectArchiving, responses=ProjectSerializer)
     def post(self, request: Request, key: str) -> Response:
-        """Put the project into the archive, or take it out. A repeat changes nothing.
+        """Put the project into the archive, or take it out. A repeat changes nothing. A stale version is refused.
 
         An archived project can only be read: every change is refused with 409.
         """
-        with expected_version(request, {}, required=False) as version:
+        with expected_version(request, sent(request, ProjectArchiving), required=False) as version:
             project = project_services.archive_project(key, archived=self.archived, version=version, by=author(request))
         return project_response(project)
 

@@ -31,6 +31,12 @@ class ProjectChange(RequestBody):
     version = NumberField(min_value=1, required=False)
 
 
+class ProjectArchiving(RequestBody):
+    """Optionally the version of the project that the caller has read; `If-Match` may say it."""
+
+    version = NumberField(min_value=1, required=False)
+
+
 class MemberRole(RequestBody):
     """The role of a member."""
 
