@@ -135,7 +135,8 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": environment.database(f"sqlite:///{LOCAL / 'web.sqlite3'}")}
-# All processes of all machines see this cache, and it needs no further service. Throttles are all that is in it.
+# All processes of all machines see this cache, and it needs no further service. It has throttles, and forms that were
+# sent.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",

@@ -8,12 +8,12 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import password_validators_help_texts
 
 from tickets.accounts.validators import TOKEN, usual_days
-from tickets.forms import KeyField, ServiceForm
+from tickets.forms import KeyField, OnceForm
 
 CHOICES = (7, 30, 90, 365)
 
 
-class TokenForm(ServiceForm):
+class TokenForm(OnceForm):
     """A name, how long the token opens the API, and how much of it."""
 
     validated_by = TOKEN

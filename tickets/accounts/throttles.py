@@ -15,7 +15,8 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache as remembered
 from functools import partial
@@ -52,6 +53,9 @@ class Rate:
     def policy(self) -> str:
         """The rate, as the header RateLimit-Policy says it."""
         return f'"{self.name}";q={self.count};w={self.seconds}'
+
+
+ONCE = Rate("once", 1, SECONDS["day"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,18 @@ def _take_place(rate: Rate, caller: str) -> tuple[Verdict, str]:
 def give_back(place: str) -> None:
     """A request that was counted by itself counts no more."""
     _unless_away(cache.delete, place)
+
+
+@contextmanager
+def once(what: str) -> Iterator[bool]:
+    """Around what is done once a day. False if it was done. An error in the `with` block takes it back."""
+    taken = _unless_away(_take_place, ONCE, what)
+    try:
+        yield taken is None or taken[0].allowed
+    except BaseException:
+        if taken and taken[0].allowed:
+            give_back(taken[1])
+        raise
 
 
 def _counted(name: str, caller: str, count: Callable[[Rate, str], T]) -> T | None:

@@ -16,11 +16,17 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from sequences.storage import new_token
 from tickets.accounts import selectors, services
 from tickets.accounts.forms import PasswordForm, TokenForm
 from tickets.accounts.sign_in import begin, signed_in, too_many
+from tickets.accounts.throttles import once
 from tickets.kept_forms import kept_in, typed_in
 from tickets.pages import FORM, form_page
+
+MADE_ALREADY = (
+    "This form has made its token already, which is not shown again. If you do not have it, revoke it and make another."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -108,11 +114,14 @@ def token_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods([*FORM])
 def token_new(request: HttpRequest) -> HttpResponse:
-    """The form for a new token. Its answer is the only page that ever shows the token."""
-    form = TokenForm.typed(request) or TokenForm()
+    """The form for a new token. Its first answer is the only page that ever shows the token."""
+    form, person = TokenForm.typed(request) or TokenForm(), signed_in(request)
     if form.is_valid():
-        with form.refusals():
-            token, text = services.make_token(signed_in(request), **form.content)
+        with form.refusals(), once(f"token {person.pk} {form.one_time_token or new_token()}") as is_first:
+            if not is_first:
+                messages.warning(request, MADE_ALREADY)
+                return redirect("accounts:tokens")
+            token, text = services.make_token(person, **form.content)
             return render(request, "accounts/token_made.html", {"token": token, "text": text})
     return form_page(request, "accounts/token_new.html", form)
 

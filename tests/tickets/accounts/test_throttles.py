@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
@@ -20,7 +21,7 @@ from rest_framework.test import APIClient
 from tickets.accounts import heavy, services, sign_in, throttles
 from tickets.accounts.models import ApiToken
 from tickets.accounts.sign_in import address_of, warn_of_proxies
-from tickets.accounts.throttles import Rate, parse_rate, take, take_place
+from tickets.accounts.throttles import Rate, once, parse_rate, take, take_place
 
 
 def in_memory() -> dict[str, dict[str, str]]:
@@ -171,6 +172,18 @@ class TestWindows:
             verdict, place = take_place("sign-in", "ann") or pytest.fail("not limited")
             assert verdict.allowed
             throttles.give_back(place)
+
+    def test_once_is_for_who_has_done_it(self, limited: Settings) -> None:
+        """What has ended with an error can be done again. Whose turn it is not takes nothing back."""
+        for wanted in (True, False, False):
+            with once("a") as is_first:
+                assert is_first is wanted
+            with suppress(KeyError), once("a") as is_first:
+                assert not is_first
+                raise KeyError
+            with suppress(KeyError), once("b") as is_first:
+                assert is_first
+                raise KeyError
 
     def test_the_memory_is_bounded(self, limited: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         """A process holds requests for at most `MOST_CALLERS`."""

@@ -342,6 +342,16 @@ class TestPages:
         assert browser.post("/tokens/new/", {"name": "x", "days": "5"}).status_code == 400
         assert ApiToken.objects.count() == 0
 
+    def test_a_form_makes_one_token(self, browser: Client, tables: str) -> None:
+        """A form that is sent again makes no other token, and shows none; one that was refused can be mended."""
+        token = re.findall(r'name="token" value="(\w+)"', browser.get("/tokens/new/").content.decode())[0]
+        form = {"name": "Laptop", "days": "30", "token": token}
+        statuses = [browser.post("/tokens/new/", {**form, "project": key}).status_code for key in ("XXX", "", "")]
+        assert statuses == [400, 200, 302]
+        assert "has made its token already" in browser.get("/tokens/").content.decode()
+        assert ApiToken.objects.count() == 1
+        assert browser.post("/tokens/new/", {**form, "token": "another"}).status_code == 200
+
     def test_the_key_of_its_project_may_be_small(self, browser: Client, abc: Project) -> None:
         """The form takes the key of a project in any case, as all forms do."""
         assert browser.post("/tokens/new/", {"name": "CI", "days": "30", "project": "abc"}).status_code == 200
