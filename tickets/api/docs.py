@@ -40,6 +40,7 @@ class Index(APIView):
     """The addresses of the API."""
 
     permission_classes = [AllowAny]
+    throttle_classes = ()  # all callers without an account would share one limit
 
     @extend_schema("index", tags=["index"], responses=OpenApiTypes.OBJECT)
     def get(self, request: Request) -> Response:

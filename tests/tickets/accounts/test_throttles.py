@@ -245,6 +245,11 @@ class TestRest:
         ApiToken.objects.all().delete()
         assert [program.get("/api/auth/tokens/").status_code for _ in range(4)] == [401, 401, 429, 429]
 
+    def test_callers_without_an_account_share_no_limit(self, limited: Settings) -> None:
+        """Where the API begins, everybody is served: it costs nothing."""
+        limited.THROTTLES = {"user": "1/minute"}
+        assert [APIClient().get("/api/").status_code for _ in range(3)] == [200] * 3
+
     def test_a_cache_that_is_away_limits_nothing(
         self, program: APIClient, ann: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
