@@ -147,6 +147,15 @@ class TestMaking:
         second = services.make_token_by_password(ann, days=90)[1]
         assert [sending(text).get(TOKENS).status_code for text in (kept, first, second)] == [200, 401, 200]
 
+    def test_signing_in_takes_the_place_of_an_expired_token(self, ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A token that opens the API stays, as long as one that has expired can be removed."""
+        monkeypatch.setattr(services, "MOST_TOKENS", 2)
+        first = services.make_token_by_password(ann, days=90)[1]
+        make(ann, "expired")
+        ApiToken.objects.filter(name="expired").update(expires_at=timezone.now())
+        second = services.make_token_by_password(ann, days=90)[1]
+        assert [sending(text).get(TOKENS).status_code for text in (first, second)] == [200, 200]
+
 
 class TestOpening:
     @pytest.mark.parametrize("scheme", ["Bearer", "Token", "bearer", "TOKEN"])
