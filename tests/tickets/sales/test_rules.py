@@ -56,9 +56,12 @@ class TestInvoices:
     def test_a_range_from_zero(self, tables: str, browser: Client, this_year: int) -> None:
         """The number 0 is one as any other: it is in the lists, and not missing."""
         series.create("invoices", None, Line(format="R{period}-{value}", start=0), **WHO)
-        assert [issued().key.text for _ in range(2)] == [f"R{this_year}-0", f"R{this_year}-1"]
-        page = selectors.list_invoices(this_year)
-        assert (numbers_of(this_year), page.missing) == ([1, 0], ())
+        pages = [selectors.list_invoices(this_year)]
+        for number in range(2):
+            assert issued().key.text == f"R{this_year}-{number}"
+            pages.append(selectors.list_invoices(this_year))
+        assert [(page.newest, page.oldest) for page in pages] == [(None, None), (0, 0), (1, 0)]
+        assert (numbers_of(this_year), [page.missing for page in pages]) == ([1, 0], [()] * 3)
         assert browser.get(f"/invoices/R{this_year}-0/").status_code == 200
 
     def test_a_range_that_begins_later(self, invoice: Invoice, this_year: int) -> None:

@@ -473,6 +473,11 @@ class TestYears:
         assert (page.is_whole, page.missing, page.void_count) == (True, (), 1)
         assert (page.newest, page.oldest) == (3, 1)
 
+    def test_an_empty_year_has_no_numbers(self, tables: str, this_year: int) -> None:
+        """Where there was nothing to read, the page names no number, neither the newest nor the oldest."""
+        page = selectors.list_invoices(this_year)
+        assert (page.results, page.missing, page.newest, page.oldest) == ((), (), None, None)
+
     def test_pages_say_how_far_they_looked(self, tables: str, this_year: int) -> None:
         """A page speaks of its own numbers only, and the pages together of all."""
         for _ in range(5):
