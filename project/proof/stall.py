@@ -10,6 +10,7 @@ stored. The exit status is 1 if a promise was broken: each is a `claim` below.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,8 +33,8 @@ from project.proof.faults.stack import Stack, running_stack
 __all__ = ["Settings", "Verdict", "main", "stall"]
 
 PROJECT = "STALL"
-ALIVE_SECONDS = 1.0  # in which the state of a process is said
-AGAIN_SECONDS = 1.0  # after which a site whose engine answers again refuses nothing
+ALIVE_SECONDS = 1.0  # after which a page waits for a thread, and a caller for an engine
+AGAIN_SECONDS = 1.0  # after which a site whose engine answers again refuses nothing, once it has filed a ticket
 SETTLED_SECONDS = 5.0  # after which no thread is held by a request of the time before
 PAUSE = 0.1  # of a client that was refused, and of those who ask for the state
 OWN_STATE, PAGE = ("/healthz", "/readyz"), "/login/"
@@ -64,6 +65,11 @@ class Answer:
     number: int = 0
     detail: str = ""
     retry_after: str = ""
+
+    @property
+    def came(self) -> float:
+        """When the request had its answer."""
+        return self.began + self.seconds
 
 
 @dataclass
@@ -103,11 +109,29 @@ class Crowd:
             for thread in threads:
                 thread.join()
 
-    def await_one(self, after: float, ago: float = 0.0) -> None:
-        """Wait for the answer to a request that began after a moment, and so many seconds ago; a minute at most."""
+    def wait(self, seen: Callable[[], bool]) -> None:
+        """Wait until something is seen; a minute at most."""
         until = time.monotonic() + 60.0
-        while time.monotonic() < until and not any(after < one.began < time.monotonic() - ago for one in self.filed):
+        while time.monotonic() < until and not seen():
             time.sleep(PAUSE)
+
+    def has_one(self, after: float, ago: float = 0.0) -> bool:
+        """Whether there is an answer to a request that began after a moment, and so many seconds ago."""
+        return any(after < one.began < time.monotonic() - ago for one in self.filed)
+
+    def again(self, resumed: float) -> float:
+        """When the first ticket was filed that was asked for AGAIN_SECONDS after a moment, or later; inf for never."""
+        asked = [one for one in self.filed if one.began > resumed + AGAIN_SECONDS]
+        return min((one.came for one in asked if one.status == 201), default=math.inf)
+
+    def unsaid(self, stopped: float, resumed: float) -> list[str]:
+        """The states that are not said again and again while a page waits for a thread, as one does in the hang."""
+        pages = [one for one in self.watched[PAGE] if stopped < one.came and one.began < resumed]
+        held = max(pages, key=lambda one: one.seconds)
+        if held.seconds < ALIVE_SECONDS:
+            return []
+        said = {path: [one for one in self.watched[path] if held.began < one.began] for path in OWN_STATE}
+        return [path for path in OWN_STATE if sum(one.came < held.came for one in said[path]) < 2]
 
     def _file(self, client: int) -> None:
         number = 0
@@ -145,10 +169,10 @@ def stall(settings: Settings, folder: Path) -> Verdict:
             stopped = time.monotonic()
             with hanging(stack):
                 time.sleep(settings.seconds)
-                crowd.await_one(stopped + SETTLED_SECONDS, ago=AGAIN_SECONDS)
+                crowd.wait(lambda: crowd.has_one(stopped + SETTLED_SECONDS, ago=AGAIN_SECONDS))
             resumed = time.monotonic()
             time.sleep(settings.around)
-            crowd.await_one(resumed + AGAIN_SECONDS)
+            crowd.wait(lambda: crowd.has_one(crowd.again(resumed)))
         verdict.claim(children(stack.web.pid) == workers, "a worker was started anew")
         judge(verdict, crowd, stopped, resumed)
         compare(verdict, crowd.filed, stack)
@@ -167,16 +191,19 @@ def hanging(stack: Stack) -> Iterator[None]:
 
 def judge(verdict: Verdict, crowd: Crowd, stopped: float, resumed: float) -> None:
     """What the answers promise by themselves, and when they came."""
-    filed, states = crowd.filed, [one for path in OWN_STATE for one in crowd.watched[path]]
+    filed, again = crowd.filed, crowd.again(resumed)
+    states = [one for path in OWN_STATE for one in crowd.watched[path]]
     times = {
-        "before": [one for one in filed if one.began + one.seconds < stopped],
-        "at first": [one for one in filed if stopped < one.began + one.seconds and one.began < stopped + PAUSE],
+        "before": [one for one in filed if one.came < stopped],
+        "at first": [one for one in filed if stopped < one.came and one.began < stopped + PAUSE],
         "then": [one for one in filed if stopped + SETTLED_SECONDS < one.began < resumed - AGAIN_SECONDS],
-        "after": [one for one in filed if one.began > resumed + AGAIN_SECONDS],
+        "after": [one for one in filed if one.began > again],
     }
     verdict.lines += [f"{name}: {described(answers)}" for name, answers in {**times, **crowd.watched}.items()]
-    late = [one for one in states if one.status != 200 or one.seconds > ALIVE_SECONDS]
-    verdict.claim(not late, f"the state of a process was late: {late[:3]}")
+    wrong = [one for one in states if one.status != 200]
+    verdict.claim(not wrong, f"the state of a process was not said: {wrong[:3]}")
+    late = crowd.unsaid(stopped, resumed)
+    verdict.claim(not late, f"the state of a process waits for a thread: {late}")
     verdict.claim({one.status for one in crowd.watched[PAGE]} == {200}, f"{PAGE} was away")
     strange = [one for one in filed if one.status != 201 and not (one.status == 503 and one.detail and one.retry_after)]
     verdict.claim(not strange, f"neither filed nor refused: {strange[:3]}")
