@@ -28,7 +28,7 @@ from sequences.ops.audit import audit
 from sequences.registry import strategies
 from sequences.strategies import Strategy
 from sequences.testing.callers import at_once, put_some
-from tests.sequences.support import Processes, Wire, import_row, stored
+from tests.sequences.support import Clock, Processes, Wire, import_row, stored
 
 pytestmark = pytest.mark.usefixtures("configured")
 
@@ -223,10 +223,16 @@ class TestRefused:
 
     @pytest.mark.parametrize(("code", "error"), [("ValidationError", StorageRefused), ("None", SequenceContention)])
     def test_an_item_that_is_refused(
-        self, code: str, error: type[SequenceError], scope: str, install: Install, monkeypatch: pytest.MonkeyPatch
+        self,
+        code: str,
+        error: type[SequenceError],
+        scope: str,
+        clock: Clock,
+        install: Install,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """An item of several that never can be stored ends the import at once; what may pass is tried with pauses."""
-        install("atomic", GIVEN=True, deadline=0.3)
+        install("atomic", GIVEN=True, clock=clock, deadline=0.3)
         sent: list[object] = []
         said = "cancelled"
         if code != "None":
