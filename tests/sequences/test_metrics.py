@@ -487,7 +487,7 @@ class TestPrometheus:
         assert exposition() == b""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def exported() -> tuple[InMemoryMetricReader, InMemorySpanExporter]:
     """What an SDK gets, which a process sets up once."""
     delta = AggregationTemporality.DELTA
