@@ -1,5 +1,6 @@
 """The fixtures of the lab's tests: a table as the recipes need it, and a client."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
@@ -13,6 +14,7 @@ from project.lab import racing, recipes, writers
 from project.lab.client import plain_client
 from sequences import dynamodb
 from sequences.commit import host_lock
+from sequences.rows import host_queue
 from sequences.strategies import sort_key
 from tests.sequences.support import fresh_processes
 
@@ -57,8 +59,9 @@ def ready_processes() -> Iterator[None]:
 
 
 def begin_patient_process(barrier: Barrier) -> None:
-    """Begin a process of writers in which nothing is forgotten or overtaken when the machine is slow."""
+    """Begin a process of writers in which nothing is forgotten, overtaken or looked up when the machine is slow."""
     vars(sort_key)["TAIL_SECONDS"] = vars(host_lock)["LONGEST_WAIT"] = 60.0
+    vars(host_queue)["LOOK_SECONDS"] = math.inf
     vars(host_lock)["CONNECT_ATTEMPTS"] = 100_000
     begin_process(barrier)
 

@@ -1,5 +1,6 @@
 """The meter counts requests, write requests, and units, reported or estimated."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,7 @@ from project.lab import recipes
 from project.lab.meter import Meter, Usage
 from sequences import dynamodb, put_next
 from sequences.exceptions import WriteCancelled
+from sequences.rows import host_queue
 from sequences.strategies import sort_key
 from tests.lab.conftest import Table
 
@@ -74,7 +76,8 @@ def test_sums() -> None:
 
 def test_ours(configured: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What our client sends is counted as recipes are: units that are reported, and one KB for a refused write."""
-    monkeypatch.setattr(sort_key, "TAIL_SECONDS", 60.0)  # a slow machine forgets no last number
+    monkeypatch.setattr(sort_key, "TAIL_SECONDS", math.inf)  # a slow machine forgets no last number,
+    monkeypatch.setattr(host_queue, "LOOK_SECONDS", math.inf)  # and looks at no line of hosts
     meter = Meter()
     put_next("sort-key", {}, scope=scope)
     dynamodb.wrap_sending(meter.counting)
