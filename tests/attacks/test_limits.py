@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pytest_django import Settings
 from project.proof.faults.elsewhere import patient
 from sequences import put_next, put_next_many
 from sequences.exceptions import InvalidItem, StorageRefused
+from sequences.strategies import Strategy
 from sequences.testing.callers import at_once
 from tests.attacks.support import GAPLESS, every_strategy, judge
 from tests.sequences.support import stored
@@ -78,8 +80,9 @@ def test_as_many_items_as_a_transaction_holds(configured: str, scope: str, name:
 
 @pytest.mark.needs_engine
 @every_strategy
-def test_bad_items_among_many_callers(configured: str, scope: str, name: str) -> None:
+def test_bad_items_among_many_callers(install: Callable[..., Strategy], scope: str, name: str) -> None:
     """Of a hundred threads three have items that cannot be stored: they get errors, and the others get values."""
+    install(name, deadline=60.0)
     items = titled(THREADS)
     for item, content in zip(items[50:], BAD.values(), strict=False):
         item["content"] = content
