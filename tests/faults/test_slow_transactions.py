@@ -11,6 +11,7 @@ from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import put_next, put_next_together
 from sequences.registry import strategies
+from sequences.rows import host_queue
 from sequences.testing.callers import at_once, judge_items
 from tests.sequences.support import Processes
 
@@ -24,8 +25,14 @@ MOST_ATTEMPTS = 8
 def hosts(_proxy: Proxy, configured: str) -> Iterator[Processes]:
     """Four hosts behind the proxy, which serve the sequences one after the other, as hosts do."""
     hosts = Processes("spawn", 4, _proxy.endpoint, configured)
+    hosts.run(be_patient)
     yield hosts
     hosts.stop()
+
+
+def be_patient() -> None:
+    """Take no other host for lost when the machine is slow."""
+    vars(host_queue)["LONGEST_TURN"] = 60.0
 
 
 def put_single(name: str, scope: str) -> tuple[list[int], int]:
