@@ -401,6 +401,7 @@ class TestChanges:
         get_next_value("atomic", scope=scope)
         assert owner.post(address("atomic", "freeze/", scope=scope), form).status_code == 302
 
+    @pytest.mark.usefixtures("steady_date")
     @pytest.mark.parametrize(("kind", "alias"), [*zip(CHANGES, cycle(["sorted", "atomic", "block"]))])
     def test_each_change(self, owner: Client, scope: str, kind: str, alias: str) -> None:
         """Each change is made by its page. What it does to each kind of sequence is the test of the changes."""

@@ -156,6 +156,7 @@ class TestOnce:
         assert put_at("block", 50, {}, scope=scope, **WHO)
         assert get_last_value("block", scope=scope) == BLOCK + 1
 
+    @pytest.mark.usefixtures("steady_date")
     def test_many(self, allocator: BlockAllocator, scope: str) -> None:
         """Numbers that are stored one after the other move it once, until somebody takes a value again."""
         take_some("block", scope, 1)
