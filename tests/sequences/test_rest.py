@@ -269,21 +269,21 @@ class TestAnswers:
         """The seconds of an error that has some, as whole ones; else those of its row."""
         assert problem_of(Throttled(wait), "here").retry_after == seconds
 
-    def test_an_error_is_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_an_error_is_logged_once(self, logged: pytest.LogCaptureFixture) -> None:
         """What its reader cannot help is a line of the log, with fields for programs, unless a line is about it.
 
         An error that a view raises on purpose is none.
         """
         error = SequenceExhausted("none is left")
         problem_of(error, "/here/")
-        (line,) = caplog.records
+        (line,) = logged.records
         assert (line.levelno, line.getMessage()) == (logging.ERROR, "/here/ could not be served: none is left")
         told = [vars(line)[field] for field in ("event", "error", "code")]
         assert told == ["request_failed", "SequenceExhausted", "used_up"]
         error.logged = True
         problem_of(error, "/here/")
         assert problem_of(AwayError(), "/here/").status == 503
-        assert caplog.records == [line]
+        assert logged.records == [line]
 
     def test_a_row_is_an_answer(self) -> None:
         """A row of the table alone has the members that are the same for every request."""

@@ -299,23 +299,23 @@ def test_every_error_for_operators_is_judged() -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind, name in COUNTED.items() if name])
-def test_the_line_of_an_error_is_counted_once(kind: type[SequenceError], caplog: pytest.LogCaptureFixture) -> None:
+def test_the_line_of_an_error_is_counted_once(kind: type[SequenceError], logged: pytest.LogCaptureFixture) -> None:
     """A call that ends with it counts for the one alarm that it has, as JSON writes its line."""
     more = {"attempts": 3, "seconds": 10.0} if issubclass(kind, exceptions.GaveUp) else {}
     failed(strategies["tickets"], "ABC", kind("No.", **more), 0.5)
-    (record,) = caplog.records
+    (record,) = logged.records
     assert counted(JSONFormatter().format(record)) == {COUNTED[kind]}
 
 
-def test_the_line_of_a_nearly_used_up_scope_is_counted(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_line_of_a_nearly_used_up_scope_is_counted(settings: Settings, logged: pytest.LogCaptureFixture) -> None:
     """A warning before the end counts for its alarm, and nothing else does."""
     few = {"STRATEGY": f"{PATH}.atomic.AtomicCounter", "MAXIMUM": 10}
     settings.SEQUENCES = {"few": few}
-    with caplog.at_level("INFO", "sequences"):
+    with logged.at_level("INFO", "sequences"):
         notify(strategies["few"], None, [8])
-        assert caplog.records == []
+        assert logged.records == []
         notify(strategies["few"], None, [10])
-    (record,) = caplog.records
+    (record,) = logged.records
     assert counted(JSONFormatter().format(record)) == {"NearlyUsedUp"}
 
 

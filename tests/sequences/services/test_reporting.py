@@ -78,13 +78,13 @@ def fields(record: logging.LogRecord) -> dict[str, Any]:
 class TestLines:
     @pytest.mark.parametrize(("replayed", "said", "size"), [(False, "attempts 2,", 4), (True, "replayed,", 0)])
     def test_an_allocation(
-        self, stub: Any, caplog: pytest.LogCaptureFixture, replayed: bool, said: str, size: int
+        self, stub: Any, logged: pytest.LogCaptureFixture, replayed: bool, said: str, size: int
     ) -> None:
         """An allocation is one line with its cost, the time of its call, and the size of its group, 0 for a repeat."""
         one = dataclasses.replace(GIVEN, replayed=replayed)
-        with caplog.at_level(logging.INFO, "sequences"):
+        with logged.at_level(logging.INFO, "sequences"):
             report(stub, "ABC", answered(one, seconds=1.25))
-        (line,) = caplog.records
+        (line,) = logged.records
         assert fields(line) == {
             "sequence": "stub",
             "scope": "ABC",
@@ -109,11 +109,11 @@ class TestLines:
         report(stub, "ABC", answered(GIVEN))
         assert [one["values"] for one in told] == [[7]]
 
-    def test_the_first_error_of_a_call(self, stub: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def test_the_first_error_of_a_call(self, stub: Any, logged: pytest.LogCaptureFixture) -> None:
         """Of many requests that failed the first error has a line, with the period of its scope."""
         first, second = SequenceExhausted("The first."), SequenceExhausted("The second.")
         report(stub, APRIL, answered(IdempotencyMismatch("Of a caller."), first, second, seconds=0.5))
-        (line,) = caplog.records
+        (line,) = logged.records
         assert (line.levelname, line.message) == ("ERROR", "sequence stub scope 'ABC' of 2026-04: refused: The first.")
         assert fields(line) == {
             "event": "call_failed",
@@ -125,20 +125,20 @@ class TestLines:
         }
         assert (first.logged, second.logged) == (True, False)
 
-    def test_a_call_that_gave_up(self, stub: Any, told: list[dict[str, Any]], caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_call_that_gave_up(self, stub: Any, told: list[dict[str, Any]], logged: pytest.LogCaptureFixture) -> None:
         """A call that lost every race is a warning with its attempts, and contention is told."""
         error = SequenceContention("Somebody was faster.", attempts=3, seconds=1.25)
         failed(stub, APRIL, error, 1.25)
-        (line,) = caplog.records
+        (line,) = logged.records
         assert (line.levelname, line.message) == ("WARNING", f"sequence stub scope 'ABC' of 2026-04: gave up: {error}")
         assert (fields(line)["error"], fields(line)["attempts"]) == ("SequenceContention", 3)
         assert told == [{"sequence": "stub", "scope": "ABC", "period": "2026-04", "error": error}]
 
-    def test_a_call_of_nothing(self, stub: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_call_of_nothing(self, stub: Any, logged: pytest.LogCaptureFixture) -> None:
         """A call without items has nothing to say."""
-        with caplog.at_level(logging.INFO, "sequences"):
+        with logged.at_level(logging.INFO, "sequences"):
             report(stub, "ABC", [])
-        assert caplog.records == []
+        assert logged.records == []
 
 
 class TestMetrics:
@@ -165,33 +165,33 @@ class TestMetrics:
 
 
 class TestTheEnd:
-    def test_each_percent_once(self, stub: Any, told: list[dict[str, Any]], caplog: pytest.LogCaptureFixture) -> None:
+    def test_each_percent_once(self, stub: Any, told: list[dict[str, Any]], logged: pytest.LogCaptureFixture) -> None:
         """From 90 % on each percent of a scope is one warning and one signal, told with the highest value."""
         for values in (range(1, 180), range(179, 181), [181], [182]):
             notify(stub, APRIL, values)
-        lines = [(line.levelname, fields(line)) for line in caplog.records]
+        lines = [(line.levelname, fields(line)) for line in logged.records]
         ends = [one for one in told if "limit" in one]
         of_april = {"sequence": "stub", "scope": "ABC", "period": "2026-04"}
         assert lines == [("WARNING", {"event": "nearly_used_up", **of_april, "value": value}) for value in (180, 182)]
-        assert caplog.messages[0] == "sequence stub scope 'ABC' of 2026-04: 90 % of the values up to 200 are used"
+        assert logged.messages[0] == "sequence stub scope 'ABC' of 2026-04: 90 % of the values up to 200 are used"
         assert ends == [
             {**of_april, "value": value, "limit": 200, "percent": percent} for value, percent in ((180, 90), (182, 91))
         ]
 
-    def test_a_repeat(self, stub: Any, told: list[dict[str, Any]], caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_repeat(self, stub: Any, told: list[dict[str, Any]], logged: pytest.LogCaptureFixture) -> None:
         """Values that are handed out again are told as such, and warn nobody again."""
         notify(stub, APRIL, [180], replayed=True)
-        assert caplog.records == []
+        assert logged.records == []
         assert told == [{"sequence": "stub", "scope": "ABC", "period": "2026-04", "values": [180], "replayed": True}]
 
     @pytest.mark.parametrize(("value", "warnings"), [(179, 0), (180, 1)])
     def test_nobody_listens(
-        self, stub: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, value: int, warnings: int
+        self, stub: Any, logged: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, value: int, warnings: int
     ) -> None:
         """An allocation warns of the end where no receiver is told of it."""
         monkeypatch.setattr(value_allocated, "send_robust", None)
         report(stub, "ABC", answered(dataclasses.replace(GIVEN, value=value)))
-        assert [line.levelname for line in caplog.records].count("WARNING") == warnings
+        assert [line.levelname for line in logged.records].count("WARNING") == warnings
 
 
 def test_a_request_without_an_answer(stub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,11 +239,11 @@ def test_an_error_for_operators_is_one_line(
     assert error.value.logged
 
 
-def test_a_callers_own_mistake_is_no_line(configured: str, scope: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_callers_own_mistake_is_no_line(configured: str, scope: str, logged: pytest.LogCaptureFixture) -> None:
     """What one caller asked for in vain is that caller's to know, and rings nothing."""
     put_next("sort-key", {}, scope=scope, idempotency_token="one")
-    caplog.clear()
+    logged.clear()
     with pytest.raises(IdempotencyMismatch) as error:
         put_next("sort-key", {"other": True}, scope=scope, idempotency_token="one")
-    assert caplog.records == []
+    assert logged.records == []
     assert not error.value.logged

@@ -259,16 +259,16 @@ class TestLog:
         assert "secret" not in caplog.text
 
     def test_one_warning_a_give_up(
-        self, scope: str, install: Callable[..., Strategy], wire: Wire, caplog: pytest.LogCaptureFixture
+        self, scope: str, install: Callable[..., Strategy], wire: Wire, logged: pytest.LogCaptureFixture
     ) -> None:
         """Giving up is one warning."""
         install("sort-key", deadline=0.05)
         wire.lose("PutItem", times=1000)
-        with caplog.at_level(logging.INFO, "sequences"), pytest.raises(SequenceError):
+        with logged.at_level(logging.INFO, "sequences"), pytest.raises(SequenceError):
             put_next("sort-key", {"title": "a secret"}, scope=scope)
-        (record,) = caplog.records
+        (record,) = logged.records
         assert record.levelno == logging.WARNING
-        assert "secret" not in caplog.text
+        assert "secret" not in logged.text
 
     @pytest.mark.parametrize("count", [None, 5])
     def test_values_that_are_given_up(
@@ -276,15 +276,15 @@ class TestLog:
         scope: str,
         install: Callable[..., Strategy],
         wire: Wire,
-        caplog: pytest.LogCaptureFixture,
+        logged: pytest.LogCaptureFixture,
         count: int | None,
     ) -> None:
         """Giving up on values without an item is one warning too."""
         install("atomic", deadline=0.05)
         wire.lose("UpdateItem", times=1000)
-        with caplog.at_level(logging.INFO, "sequences"), pytest.raises(SequenceUnavailable):
+        with logged.at_level(logging.INFO, "sequences"), pytest.raises(SequenceUnavailable):
             get_next_values(count, "atomic", scope=scope) if count else get_next_value("atomic", scope=scope)
-        (record,) = caplog.records
+        (record,) = logged.records
         assert f"sequence atomic scope {scope}: gave up" in record.message
 
     def test_nothing_is_tried_after_a_give_up(
