@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -151,12 +152,13 @@ class Aftermath:
 @pytest.fixture(scope="module")
 def aftermath(engine: Engine) -> Iterator[Aftermath]:
     """The result of all calls together, and the table after the last delivery. This takes about half a minute."""
-    configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="held_")
+    prefix = f"held_{uuid4().hex[:12]}_"
+    configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX=prefix)
     with pytest.MonkeyPatch.context() as patch, configured, proxy_before(engine.endpoint) as proxy:
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint)
         strategies.reset()
         call_command("create_tables", verbosity=0)
-        rivals = Processes("fork", 1, engine.endpoint, "held_")
+        rivals = Processes("fork", 1, engine.endpoint, prefix)
         rivals.run(os.getpid)  # forked before there are other threads
         calls = [Call(sequence, place) for sequence in SEQUENCES for place in range(len(STARTS))]
         proxy.follow(*RULES, seed=1)
