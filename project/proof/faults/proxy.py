@@ -283,8 +283,8 @@ class Control:
 
 
 def free_port() -> int:
-    """A free port below the range of outgoing connections, so that no client takes it during a partition."""
-    return next(port for port in random.sample(PORTS, len(PORTS)) if port_is_free(port))
+    """A free port below the range of outgoing connections: no client takes it in a partition, and no seed draws it."""
+    return next(port for port in random.SystemRandom().sample(PORTS, len(PORTS)) if port_is_free(port))
 
 
 async def run(options: argparse.Namespace) -> None:
