@@ -39,7 +39,7 @@ from sequences.exceptions import (
     WriteCancelled,
 )
 from sequences.registry import strategies
-from tests.sequences.support import Impostor, handled, stored
+from tests.sequences.support import Clock, Impostor, handled, made_anew, stored
 
 ROOT = Path(sequences.__file__).parent.parent
 CERTAIN = {"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError", "SSLError"}
@@ -427,11 +427,13 @@ class TestSetUp:
             put_next(alias, {})
 
     @pytest.mark.parametrize("alias", ["atomic", "sorted"])
-    def test_nobody_listens(self, alias: str, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    def test_nobody_listens(
+        self, alias: str, clock: Clock, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    ) -> None:
         """An engine that is not there is asked until the deadline; the error names its address."""
         settings.SEQUENCES[alias]["OPTIONS"]["deadline"] = 2.0
         self._configure(monkeypatch, "http://127.0.0.1:9")
-        dynamodb.shared_client()  # making it takes a part of the deadline
+        monkeypatch.setitem(strategies._made, alias, made_anew(strategies[alias].config, timing=clock.timing()))
         with pytest.raises(SequenceUnavailable, match=r"AWS_ENDPOINT_URL_DYNAMODB=http://127\.0\.0\.1:9") as caught:
             put_next(alias, {})
         assert not caught.value.outcome_unknown
