@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from sequences import (
     aget_next_value,
     aput_next,
+    asynchronous,
     dynamodb,
     get_last_value,
     get_next_value,
@@ -24,13 +26,15 @@ from sequences import (
     put_next,
     put_next_many,
     put_next_together,
+    services,
 )
 from sequences.commit.requests import Pending, PutRequest
 from sequences.commit.retries import GRACE_SECONDS, Deadline
 from sequences.commit.waiters import LATE_SECONDS
 from sequences.exceptions import GaveUp, NotWritten, OutcomeUnknown
 from sequences.registry import Registry, strategies
-from sequences.rows import host_queue
+from sequences.rows import assignments, host_queue
+from sequences.services import puts
 from sequences.strategies import Strategy
 from tests.sequences.support import Clock, Impostor, make, mark_listed, wait_until
 
@@ -172,15 +176,19 @@ FIRST_CALLS: dict[str, tuple[str, Call]] = {
 
 
 @pytest.mark.parametrize(("name", "call"), FIRST_CALLS.values(), ids=FIRST_CALLS)
-def test_the_first_call(configured: str, scope: str, name: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_call(
+    configured: str, scope: str, name: str, call: Call, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The deadline of a call begins with it, not when its strategy is made."""
-    strategy = make(name, deadline=SECONDS)
-    took = SECONDS + GRACE_SECONDS + 0.1
+    strategy = make(name, clock=clock, deadline=SECONDS)
+    took = SECONDS + GRACE_SECONDS + 0.125
 
     def slowly(registry: Registry, alias: str) -> Strategy:
-        time.sleep(took)
+        clock.now += took
         return strategy
 
+    for module in (services, puts, asynchronous, assignments):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
     monkeypatch.delitem(strategies._made, name, raising=False)
     monkeypatch.setattr(Registry, "_make", slowly)
     with pytest.raises(GaveUp) as caught:
