@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -105,7 +106,7 @@ def test_kill_worker_replaces_one_child(master: subprocess.Popen[str]) -> None:
 @pytest.mark.parametrize("lives", [True, False])
 def test_full_disk(tmp_path: Path, lives: bool) -> None:
     """Writes fail while the disk is full and are stored afterwards, by the same engine if it lives through it."""
-    engine, failures = Engine(tmp_path / "engine.db"), 0
+    engine, failures, failed = Engine(tmp_path / "engine.db"), 0, threading.Event()
     with engine:
         if why := why_no_full_disk(engine):
             pytest.skip(why)
@@ -114,12 +115,14 @@ def test_full_disk(tmp_path: Path, lives: bool) -> None:
     with engine, ThreadPoolExecutor(1) as thread:
         client, before = bare_client(engine.endpoint), engine.process.pid
         create_faults_table(client)
-        full = thread.submit(fill_disk, engine, random.Random(1))
+        full = thread.submit(fill_disk, engine, random.Random(1), failed.wait)
         while not full.done():
             try:
                 client.put_item(TableName="faults", Item={"pk": {"S": "a"}, "text": {"S": "x" * 1000}})
             except (ClientError, EndpointConnectionError, HTTPClientError):
                 failures += 1
+                if lives or not engine.is_running:
+                    failed.set()
             wait([full], 0.01)
         full.result()
         client.put_item(TableName="faults", Item={"pk": {"S": "b"}})

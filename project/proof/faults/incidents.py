@@ -11,6 +11,7 @@ import random
 import resource
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from project.proof.faults import clock
@@ -53,8 +54,8 @@ def jump_clocks(file: Path, draws: random.Random) -> None:
     clock.set_offset(file, draws.uniform(-FARTHEST_SECONDS, FARTHEST_SECONDS))
 
 
-def fill_disk(engine: Engine, draws: random.Random) -> None:
-    """Fill the engine's disk for a while: the engine cannot write its files beyond a drawn size.
+def fill_disk(engine: Engine, draws: random.Random, wait: Callable[[float], object] = time.sleep) -> None:
+    """Fill the engine's disk while it waits: the engine cannot write its files beyond a drawn size.
 
     The limit RLIMIT_FSIZE acts like a full disk for one process. If the process ignores SIGXFSZ (see `stack`), its
     writes fail with EFBIG; otherwise the signal ends it. dynoxide 1.2.1 goes on reading, and answers each write with
@@ -65,7 +66,7 @@ def fill_disk(engine: Engine, draws: random.Random) -> None:
     process = engine.process.pid
     _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
     resource.prlimit(process, resource.RLIMIT_FSIZE, (draws.randint(0, _size(engine)), most))
-    time.sleep(draws.uniform(1, 3))
+    wait(draws.uniform(1, 3))
     if engine.is_running:
         resource.prlimit(process, resource.RLIMIT_FSIZE, (most, most))
     else:
