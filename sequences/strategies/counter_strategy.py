@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ..commit.commit_queues import CommitQueues
 from ..commit.requests import Committer, Pending, PreparedWrite, PutRequest, ReserveRequest, allocated, values_of
 from ..commit.retries import Deadline
-from ..exceptions import GaveUp, OperationNotSupported, SequenceError, SequenceExhausted
+from ..exceptions import OperationNotSupported, SequenceError, SequenceExhausted
 from ..metrics import metrics
 from ..rows.assignments import Assignment
 from ..rows.counter_rows import CounterState, require_gaps
@@ -160,9 +160,6 @@ class CounterStrategy(WithCounters):
         except SequenceExhausted:
             if all(pending.value is None for pending in pendings):
                 raise
-        except GaveUp as error:  # a value may be taken, but its item was not sent
-            why = error.__cause__
-            raise deadline.give_up(why if isinstance(why, SequenceError) else error) from error
         served = [(pending, pending.value) for pending in pendings if pending.value is not None]
         return Assignment([pending for pending, _ in served], [value for _, value in served])
 

@@ -486,14 +486,6 @@ class TestGateways:
             assert put_next(name, {}, scope=scope, idempotency_token=token).replayed
             assert len(stored(name, scope)) == 2
 
-    @pytest.mark.parametrize("name", ["atomic", "optimistic-update", "block"])
-    def test_the_value_of_an_item(self, pages: list[str], scope: str, name: str) -> None:
-        """Where the value is unsure, its item is not: it was not sent, and the caller is told so."""
-        pages.append("UpdateItem")
-        with pytest.raises(SequenceUnavailable, match="HTTP 404, not from DynamoDB") as caught:
-            put_next(name, {}, scope=scope)
-        assert (caught.value.outcome_unknown, len(pages), stored(name, scope)) == (False, 0, {})
-
     def test_a_value(self, pages: list[str], scope: str) -> None:
         """The caller is told at once that his value may be taken."""
         pages.append("UpdateItem")
