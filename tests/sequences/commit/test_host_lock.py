@@ -285,8 +285,8 @@ class TestHanging:
 
     def test_a_line_that_moves(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """While turns are given back, others wait longer than LONGEST_WAIT."""
-        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 1.5)
-        turns = turns_of(8, topic, 0.25)
+        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 3.0)
+        turns = turns_of(8, topic, 0.5)
         assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
 
     @pytest.mark.usefixtures("impatient")
@@ -303,7 +303,7 @@ class TestHanging:
 
     def test_those_behind_a_holder_that_hangs(self, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """The first in the line goes on without its turn. The others wait for the first, and go on one by one."""
-        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 1.5)
+        monkeypatch.setattr(host_lock, "LONGEST_WAIT", 3.0)
         with held_elsewhere(topic):
             turns = turns_of(5, topic, 0.01)
         assert turns[::2] == [turn.replace("ends", "begins") for turn in turns[1::2]]
