@@ -181,7 +181,7 @@ def line_page(request: HttpRequest, place: Place, content: dict[str, Any]) -> Ht
         raise PermissionDenied
     lines = series.lines_of(place.alias, place.scope).lines
     number = request.GET.get("line", "")
-    index = next((place for place in range(len(lines)) if number == str(place + 1)), None)
+    index = next((index for index in range(len(lines)) if number == str(index + 1)), None)
     first = {} if index is None else {name: getattr(lines[index], name) for name in _NAMES}
     form = _LineForm(request.POST if request.method == "POST" else None, initial=first)
     here = place.address("line")
