@@ -85,7 +85,7 @@ class BlockAllocator(CounterStrategy):
                 "interpreter's lock (GIL), which is off here: take AtomicCounter."
             )
         owner = clocks.get("parent") or self
-        owner.watched = watched = owner.watched or WatchedBlocks(self)
+        owner.watched = watched = owner.watched or WatchedBlocks(self, self.counter)
         before, emptied = lambda: self.before_range, watched.emptied
         self._held = HeldBlocks(self.counter, self._births, self._new_pool, elapsed, emptied, before, watched.lock)
         watched.add(self._held)

@@ -103,10 +103,6 @@ class HeldBlocks:
         """A value of a scope that is known to be handed out, and the moment of now."""
         return self._counter.evidence.known(scope), self._clock()
 
-    def rows(self, scopes: Iterable[Scope], send: Send) -> dict[Scope, Mapping[str, Any]]:
-        """The counters of some scopes, by one request. Two lines of a scope may count in one."""
-        return self._counter.rows.of_scopes([*dict.fromkeys(scopes)], send)
-
     def judge(self, scope: Scope, row: Mapping[str, Any], seen: int | None, now: float) -> None:
         """Drop the block of a scope whose counter is not as it should be, by what was `known` before it was read."""
         if self._went_back(scope, row, seen):
@@ -154,8 +150,9 @@ class HeldBlocks:
 class WatchedBlocks:
     """The blocks of a sequence, and of the lines of its scopes (SERIES): one watch looks for changes of them all."""
 
-    def __init__(self, assigner: Assigner) -> None:
+    def __init__(self, assigner: Assigner, counter: StoredCounter) -> None:
         self.watch = Watch(assigner, self.drop, self.compare)
+        self._counter = counter
         self.lock = threading.RLock()
         self._all: WeakSet[HeldBlocks] = WeakSet()
 
@@ -184,7 +181,8 @@ class WatchedBlocks:
         used = [(compared, scope, held) for held in self._each() for compared, scope in held.used()]
         chosen = nsmallest(SCOPES_A_LOOK, used, key=itemgetter(0))
         seen = [held.known(scope) for _, scope, held in chosen]  # before the read: the counters go on
-        rows = chosen[0][2].rows([scope for _, scope, _ in chosen], send) if chosen else {}
+        scopes = [*dict.fromkeys(scope for _, scope, _ in chosen)]  # two lines of a scope may count in one counter
+        rows = self._counter.rows.of_scopes(scopes, send)
         for (_, scope, held), known in zip(chosen, seen, strict=True):
             if scope in rows:
                 held.judge(scope, rows[scope], *known)

@@ -79,7 +79,7 @@ class Held:
         counter: Any = SimpleNamespace(alias="stub", evidence=evidence, rows=rows)
         new_pool: Any = self.new_pool
         self.blocks = HeldBlocks(counter, self.births, new_pool, lambda: self.now, self.emptied, lambda: None)
-        self.watched = WatchedBlocks(cast("Any", mock.Mock(option={"watch_seconds": 10.0})))
+        self.watched = WatchedBlocks(cast("Any", mock.Mock(option={"watch_seconds": 10.0})), counter)
         self.watched.add(self.blocks)
         given_back: Any = SimpleNamespace(
             take=lambda scope, deadline, above: self.taken.append((scope, above)),
@@ -237,7 +237,7 @@ class TestCompare:
         held.rows = {scope: {"last_value": 5} for scope in "abcde"}
         for _ in range(3):
             held.watched.compare(lambda *_: {})
-        assert held.asked == [["b", "c"], ["a", "e"]]
+        assert held.asked == [["b", "c"], ["a", "e"], []]
 
     def test_at_most_a_hundred_scopes(self, held: Held) -> None:
         """One look asks for no more scopes than one request takes."""
