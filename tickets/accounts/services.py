@@ -33,7 +33,7 @@ def make_token(
     if content["project"] and not actions_of(user, content["project"]):
         raise InvalidInput({"project": f"There is no project {content['project']}. Use the key of one that you see."})
     now, text = timezone.now(), new_token()
-    if _has_most_tokens(user):
+    if _remove_expired(user) >= MOST_TOKENS:
         raise InvalidInput({NON_FIELD_ERRORS: f"You have {MOST_TOKENS} tokens. Revoke one that you do not need."})
     days = content.pop("days")
     expires_at = None if days is None else now + timedelta(days=days)
@@ -45,15 +45,15 @@ def make_token(
 def make_token_by_password(user: User, *, days: int | None) -> tuple[ApiToken, str]:
     """A new token for somebody who sent a password. If there are too many, it replaces the oldest one made so."""
     earlier = ApiToken.objects.filter(user=user, name=BY_PASSWORD).order_by("created_at", "pk")
-    if _has_most_tokens(user) and (oldest := earlier.first()):
+    if _remove_expired(user) >= MOST_TOKENS and (oldest := earlier.first()):
         oldest.delete()
     return make_token(user, name=BY_PASSWORD, days=days)
 
 
-def _has_most_tokens(user: User) -> bool:
-    """Whether the person has no place for another token, after the expired ones are removed."""
+def _remove_expired(user: User) -> int:
+    """Remove the expired tokens of a person; return how many tokens are left."""
     ApiToken.objects.filter(user=user, expires_at__lte=timezone.now()).delete()
-    return ApiToken.objects.filter(user=user).count() >= MOST_TOKENS
+    return ApiToken.objects.filter(user=user).count()
 
 
 def revoke_token(user: User, number: int) -> ApiToken:

@@ -135,10 +135,10 @@ def list_invoices(
     given = None if at and not at.backwards else get_last_value(INVOICES, scope=scope, period=str(year))
     found = store.find(name, at, limit, attributes)
     numbers = strategies.of(INVOICES, scope, period=str(year)).numbers
-    known = [*([] if given is None else [given]), *(row["sk"] for row in found.rows[:1])]
-    newest = max(known, default=numbers.start - numbers.step) if found.begins is None else found.begins - 1
+    known = numbers.before_start if given is None else given
+    newest = max([known, *(row["sk"] for row in found.rows[:1])]) if found.begins is None else found.begins - 1
     gaps = tuple(_missing(found, newest, numbers.start, numbers.step))
-    has_numbers = bool(found.rows or gaps)
+    passed = (newest, numbers.start if found.end is None else found.end) if found.rows or gaps else (None, None)
     skips = _skipped_by_changes(year, scope) if gaps else []
     parts = [part for gap in gaps for part in reversed(list(_explained(gap, skips)))]
     voided = [store.skipped_from_row(row) for row in found.rows if not store.is_invoice(row)]
@@ -149,8 +149,8 @@ def list_invoices(
         skipped=(*voided, *(part for part in parts if isinstance(part, Skipped))),
         next_cursor=cursor_at(found.next, name),
         previous_cursor=cursor_at(found.previous, name),
-        newest=newest if has_numbers else None,
-        oldest=(numbers.start if found.end is None else found.end) if has_numbers else None,
+        newest=passed[0],
+        oldest=passed[1],
         from_newest=found.begins is None,
         to_first=found.end is None,
         missing=tuple(part for part in parts if isinstance(part, Missing)),
