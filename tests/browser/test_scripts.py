@@ -17,6 +17,13 @@ def look() -> Look:
     return IN_HAND
 
 
+# Presses a key once, before the browser has time for anything else after an answer.
+PRESS_AT_ONCE = """key => new MutationObserver((_, observer) => {
+    observer.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+}).observe(document.body, {childList: true})"""
+
+
 def at(page: Any, address: str) -> None:
     """Open a page, and mark its window."""
     page.goto(address)
@@ -171,6 +178,14 @@ class TestKeys:
             page.keyboard.press(key)
             page.wait_for_selector(f"#id_status >> css=option[value={status}][selected]", state="attached")
             assert program.get(f"/api/tickets/{ticket}/").content["status"] == status
+        assert is_same(page)
+
+    def test_a_key_is_pressed_as_soon_as_its_button_is_there(self, page: Any, ticket: str) -> None:
+        """What an answer brought is at work with it: `x` in the same moment closes the ticket in place, too."""
+        at(page, f"/{ticket}/")
+        page.evaluate(PRESS_AT_ONCE, "x")
+        page.keyboard.press("s")
+        page.wait_for_selector("#id_status >> css=option[value=done][selected]", state="attached")
         assert is_same(page)
 
     def test_save_is_there_when_something_is_changed(self, page: Any, ticket: str) -> None:
