@@ -43,7 +43,7 @@ from tests.fewer import COVER, fewer
 from tests.kept_tables import emptied_tables
 from tests.sequences.support import SEQUENCES, make, tables_of
 
-pytest_plugins = ["sequences.testing.plugin"]
+pytest_plugins = ["sequences.testing.plugin", "tests.quicker"]
 
 # No test may reach a real account, or the engine of a `make run` in this folder.
 os.environ.pop("AWS_PROFILE", None)

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from email.utils import mktime_tz, parsedate_tz
 from functools import partial
@@ -168,6 +169,7 @@ def wrap_sending(wrap: Callable[[Send], Send]) -> None:
     """Have each request of the default client go through `wrap(send)`. A handler of boto3's events changes its way."""
     client = _client(DEFAULT_CLIENT)
     made = client.get()
+    client._making = copy(client._making)  # clients of another time may share the old one
     client._making.made = replace(made, send=wrap(made.send))
 
 

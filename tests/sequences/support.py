@@ -283,12 +283,13 @@ def tapped_unasked() -> Iterator[Wire]:
     """Note the requests of this process's client, without looking anything up first."""
     wait_until(lambda: not fetching())
     wire, shared = Wire(), client._client(DEFAULT_CLIENT)
-    before, making = shared.get(), shared._making
+    shared.get()
+    making = shared._making
     dynamodb.wrap_sending(wire.through)
     try:
         yield wire
     finally:
-        making.made = before
+        shared._making = making
 
 
 def held_up(change: Callable[[], object], *, after: int = 0) -> Mapping[str, Any]:
