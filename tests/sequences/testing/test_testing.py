@@ -234,6 +234,22 @@ class TestNextTests:
         with kit():
             assert dynamodb.shared_client() is before
 
+    def test_a_wrapped_client(self, kit: Callable[[], AbstractContextManager[None]]) -> None:
+        """What a test has wrapped is not in the way of the next one."""
+        passed = mock.Mock(return_value=None)
+
+        def wrap(send: making.Send) -> making.Send:
+            return lambda operation, request: passed(operation) or send(operation, request)
+
+        with kit():
+            dynamodb.wrap_sending(wrap)
+            get_next_value("orders")
+            passed.assert_called()
+        passed.reset_mock()
+        with kit():
+            get_next_value("orders")
+        passed.assert_not_called()
+
     def test_a_client_that_could_not_be_made(self, kit: Callable[[], AbstractContextManager[None]]) -> None:
         """A failure is not remembered."""
         engines._making.cache_clear()
