@@ -47,7 +47,6 @@ def readable(content_type: str) -> str:
 get_resolver().url_patterns  # noqa: B018 - load the views now, not with the first request
 
 # What is loaded stays for ever. The garbage collector need not look through it again, and need not run so often.
-gc.collect()
 gc.freeze()
 gc.set_threshold(20_000)
 gc.enable()
