@@ -113,7 +113,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def _set_environment(variables: Mapping[str, str | None]) -> None:
-    """Set these variables alone: to restore all others, too, takes most of the time of `engine_at`."""
+    """Set these variables, or remove them. To set all others again, too, took most of the time of `engine_at`."""
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)

@@ -22,7 +22,7 @@ UNUSED = ("psycopg", "pygments", "requests")
 
 
 def _load_framework() -> None:
-    """Load it without them: they take a fifth of the start of each process, and 16 MB. Who uses one loads it later."""
+    """Load it without them: they take a sixth of the start of each process, and 16 MB. Who uses one loads it later."""
     hidden = {name: None for name in UNUSED if name not in sys.modules}
     sys.modules.update(hidden)  # type: ignore[arg-type]  # None: it is not found
     try:
