@@ -17,7 +17,7 @@ A request passes these modules:
 
 import sys
 
-UNUSED = ("psycopg", "pygments", "requests")
+UNUSED = ("psycopg", "requests")
 """What Django REST framework loads wherever it is installed, and the API does not use."""
 
 
