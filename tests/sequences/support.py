@@ -283,7 +283,6 @@ def tapped_unasked() -> Iterator[Wire]:
     """Note the requests of this process's client, without looking anything up first."""
     wait_until(lambda: not fetching())
     wire, shared = Wire(), client._client(DEFAULT_CLIENT)
-    shared.get()
     making = shared._making
     dynamodb.wrap_sending(wire.through)
     try:
