@@ -99,7 +99,7 @@ class ProjectKey(str):
         return cls(text)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+@dataclass(kw_only=True, slots=True, order=True, unsafe_hash=True)  # not frozen, as a Ticket
 class TicketKey:
     """The name of a ticket: ABC-42 is number 42 of project ABC."""
 

@@ -45,6 +45,7 @@ IMPORTED = {
     "updated_at": NEVER,
     "version": FIRST_VERSION,
 }
+STATUSES = {status.value: status for status in Status}  # a list has many: to ask Status for each takes longer
 
 
 EMPTY = {"title": "", "description": "", "assignee": "", "labels": list[str]()}
@@ -248,13 +249,14 @@ def ticket_from_row(row: Row) -> Ticket:
     """
     moved = _moved_from_row(row) if "moved_to" in row else None
     void = void_from_row(row["void"]) if "void" in row and not moved else None
-    row = {**IMPORTED, **(_of_void(void) if void else {}), **row}
+    if not row.keys() >= IMPORTED.keys():
+        row = {**IMPORTED, **(_of_void(void) if void else {}), **row}
     sealed_until = row.get("sealed_until")
     return Ticket(
         key=key_of(row["pk"], row["sk"]),
         title=row.get("title", ""),
         description=row.get("description", ""),
-        status=Status.VOID if void else Status(row["status"]),
+        status=Status.VOID if void else STATUSES[row["status"]],
         assignee=row.get("assignee", ""),
         labels=tuple(row.get("labels", ())),
         reporter=row["reporter"],

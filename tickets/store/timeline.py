@@ -26,8 +26,9 @@ SEALED = ("status", "title", "description", "assignee", "labels", "values_key") 
 
 def timeline_of(row: Row) -> str:
     """The scope of a ticket's timeline: it is named for the first place of the ticket, and never changes."""
-    first = row.get("origin") or {"partition": row["pk"], "number": row["sk"]}
-    return scope_at(first["partition"], first["number"])
+    if first := row.get("origin"):
+        return scope_at(first["partition"], first["number"])
+    return scope_at(row["pk"], row["sk"])
 
 
 def scope_at(partition: str, number: int) -> str:
