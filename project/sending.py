@@ -116,10 +116,18 @@ class SendingConnection(HTTPChannel):  # type: ignore[misc]
         self._answer = answer
         with _pausing:  # either this thread sees that the connection is closed, or who closes it, the pause
             self.paused = self.connected
-        if self.paused:
-            self.server.pull_trigger()
-        else:
+        if not self.paused:
             self.server.add_task(self)
+        elif self.total_outbufs_len > ENOUGH:
+            self.server.pull_trigger()
+        else:  # either this thread sees that all is sent, or who sends it, the pause
+            self._go_on()
+
+    def handle_write(self) -> None:
+        """Send what is there, and go on with an answer that waits for it."""
+        super().handle_write()
+        if self.paused and self.total_outbufs_len <= ENOUGH:
+            self._go_on()
 
     def write_soon(self, data: Any) -> int:
         """Take a part of an answer. If all before it is sent, only now the client has something to read."""
@@ -143,9 +151,7 @@ class SendingConnection(HTTPChannel):  # type: ignore[misc]
         self._go_on()
 
     def look_at_sending(self, now: float) -> None:
-        """Go on with an answer that waits for its client, and close the connection of one who reads too slowly."""
-        if self.paused and self.total_outbufs_len <= ENOUGH:
-            self._go_on()
+        """Close the connection of a client who reads too slowly."""
         if not self.total_outbufs_len or now <= self._since + SEND_SECONDS:
             return
         if self._sent < SLOWEST * SEND_SECONDS:

@@ -53,6 +53,7 @@ LARGEST_HEAD = 64 * 1024
 LONGEST_LINE = 8_190  # bytes of a request's first line
 SQL_SECONDS = 5.0
 MOST_CONNECTIONS = 1_000
+LOOK_SECONDS = 0.1  # between looks at all connections: one after each request takes a sixth of the main thread
 
 
 class RequestTimeout(Error):  # type: ignore[misc] # waitress has no types
@@ -171,6 +172,7 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
     """A process of gunicorn, whose threads work on whole requests only."""
 
     _server: Any = None
+    _looks_at = 0.0
 
     def load_wsgi(self) -> None:
         """Load the site, unless a sequence is not sound on its tables, or the accounts belong to others.
@@ -213,13 +215,19 @@ class BufferingWorker(Worker):  # type: ignore[misc] # gunicorn has no types
 
     def _turn(self) -> None:
         """Wait for connections, at most a second."""
-        self._look()
-        self.notify()
         wasyncore.loop(timeout=1.0, use_poll=True, map=self._server._map, count=1)
         self._server.task_dispatcher.serve_own()
+        if (now := time.monotonic()) >= self._looks_at:
+            self._looks_at = now + LOOK_SECONDS
+            self._look_at_all(now)
+
+    def _look_at_all(self, now: float) -> None:
+        """Tell gunicorn and Prometheus how the process stands, and close what nobody should wait for."""
+        self.notify()
+        self._look()
         connections = list(self._server.active_channels.values())
         for connection in connections:
-            connection.look(time.monotonic())
+            connection.look(now)
         shed(connections, MOST_CONNECTIONS)
 
     def _take_waiting(self) -> None:

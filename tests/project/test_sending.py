@@ -142,6 +142,20 @@ class TestParts:
         read(client)
         assert book.closed.wait(60)
 
+    def test_one_that_is_read_before_it_pauses(self, running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It goes on, though nothing more is sent that could say so."""
+        pause, pausing = project.worker.Connection._pause, threading.Event()
+
+        def late(connection: Any, answer: Any) -> None:
+            pausing.set()
+            wait_for(lambda: not connection.total_outbufs_len)
+            pause(connection, answer)
+
+        monkeypatch.setattr(project.worker.Connection, "_pause", late)
+        client = running.connect(LAST_BOOK)
+        assert pausing.wait(60)
+        assert read(client).endswith(PART * PARTS)
+
     def test_a_client_that_leaves(self, running: Running, library: Library) -> None:
         """The answer that it did not read is closed: nothing of it stays."""
         client = running.connect(BOOK)
