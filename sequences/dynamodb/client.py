@@ -48,7 +48,8 @@ class EngineClock:
     """The engine's wall clock: the Date of its last answer, plus the time since by this machine's steady clock.
 
     A Date that is more than MOST_STEP off is believed when the next other Date agrees with it; until then the former
-    reckoning goes on. The first Date is compared with this machine's clock.
+    reckoning goes on. The first Date is compared with this machine's clock. An answer that is read more than MOST_STEP
+    after its request was sent has waited, as the process was stopped: its Date tells nothing.
 
         answers   12:00:01   12:00:02   (8 days later)     12:00:03      a gateway's clock was wrong
         now       12:00:01   12:00:02   12:00:02           12:00:03
@@ -61,9 +62,9 @@ class EngineClock:
         self._ahead: float | None = None
         self._doubted = math.nan
 
-    def set(self, date: str) -> None:
-        """Take the Date of an answer. One that is damaged is ignored."""
-        if date == self._date and self._ahead is not None:
+    def set(self, date: str, asked: float) -> None:
+        """Take the Date of an answer to a request that was sent when so much had `elapsed`. Damage is ignored."""
+        if (date == self._date and self._ahead is not None) or elapsed() - asked > MOST_STEP:
             return
         self._date = date
         try:
@@ -249,8 +250,9 @@ def call(
     if chosen.is_silent:
         chosen.silence.refuse()
     with metrics.request(sequence, operation) if metrics.on else NOTHING as measured:
+        asked = elapsed()
         answer = chosen.answer(operation, request, granted(seconds), sequence)
-        chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""))
+        chosen.clock.set(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""), asked)
         member = "Attributes" if "ReturnValues" in request else _MEMBERS.get(operation)
         if member and member not in answer:
             raise OutcomeUnknown(f"{operation}: the answer lacks its {member}.")

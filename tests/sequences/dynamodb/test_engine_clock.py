@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from email.utils import formatdate
 from functools import partial
@@ -15,6 +18,7 @@ from hypothesis import strategies as st
 
 from sequences import dynamodb, put_next
 from sequences.dynamodb import client
+from sequences.dynamodb.making import Send
 from sequences.exceptions import StorageError
 from tests.sequences.support import Impostor, handled, make, stored
 
@@ -40,7 +44,11 @@ class Times:
     def answer(self, off: float = 0.0) -> None:
         """An answer comes a second later, with a Date that is so far off."""
         self.passes(1)
-        self.clock.set(formatdate(self.true + off, usegmt=True))
+        self.set(off)
+
+    def set(self, off: float = 0.0) -> None:
+        """A Date that is so far off, of a request that took no time."""
+        self.clock.set(formatdate(self.true + off, usegmt=True), self.elapsed)
 
     @property
     def error(self) -> float:
@@ -72,7 +80,7 @@ class TestJumps:
         """The same Date once more is no second witness: answers of one second may pass the same gateway."""
         times.answer()
         for _ in range(3):
-            times.clock.set(formatdate(times.true + off, usegmt=True))
+            times.set(off)
         assert abs(times.error) <= 1
 
     def test_two_that_disagree(self, times: Times, off: float) -> None:
@@ -86,7 +94,7 @@ class TestJumps:
         times.wall_off = -off
         times.answer()
         assert abs(times.error + off) <= 1
-        times.clock.set(formatdate(times.true, usegmt=True))
+        times.set()
         assert abs(times.error) <= 1
 
     def test_this_machines_clock_jumps(self, times: Times, off: float) -> None:
@@ -104,6 +112,29 @@ def test_a_pause(times: Times) -> None:
     assert abs(times.error) <= 1
     times.answer()
     assert abs(times.error) <= 1
+
+
+def test_answers_that_were_kept(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Dates of two answers, which a process reads when it goes on after a stop, tell what time it was before."""
+    stopped, seconds = [0.0], itertools.count(1)
+    monkeypatch.setattr(client, "elapsed", lambda: time.monotonic() + stopped[0])
+    stop = threading.Barrier(2, lambda: stopped.append(stopped.pop() + 600.0))
+
+    def keeping(send: Send) -> Send:
+        def kept(operation: str, request: Any) -> dict[str, Any]:
+            answer = send(operation, request)
+            date = {"date": formatdate(time.time() + next(seconds), usegmt=True)}
+            stop.wait()
+            return {**answer, "ResponseMetadata": {"HTTPHeaders": date}}
+
+        return kept
+
+    client.call("list_tables", {})
+    known = client.now() - client.elapsed()
+    client.wrap_sending(keeping)
+    with ThreadPoolExecutor(2) as pool:
+        assert len([*pool.map(lambda _: client.call("list_tables", {}), range(2))]) == 2
+    assert abs(client.now() - client.elapsed() - known) < 1
 
 
 def test_a_clock_that_goes_on() -> None:
@@ -151,14 +182,14 @@ def test_a_slow_witness(times: Times) -> None:
 @example("Fri, 15 Jan 2027 08:00:00 -0000")
 def test_a_damaged_date(date: str) -> None:
     """Whatever a Date has become, no error comes of it, and alone it does not move the clock by more than a step."""
-    clock = client.EngineClock()
+    clock, asked = client.EngineClock(), dynamodb.elapsed()
     before = time.time()
-    clock.set(date)
+    clock.set(date, asked)
     assert abs(clock.now() - before) < client.MOST_STEP + 5
-    clock.set(RIGHT)
-    clock.set(RIGHT)
+    clock.set(RIGHT, asked)
+    clock.set(RIGHT, asked)
     right = clock.now()
-    clock.set(date)
+    clock.set(date, asked)
     assert abs(clock.now() - right) <= client.MOST_STEP + 5
 
 
