@@ -53,6 +53,7 @@ class HeldBlocks:
     def forget(self) -> None:
         with self.lock:
             self.pools.clear()
+            self._births.clear()
             self._handed_out.clear()
             self.given_back.forget()
             self._emptied()

@@ -162,10 +162,11 @@ class TestPools:
         """Nothing is held or remembered of any scope, and who looks for changes learns it."""
         held.pools("ab")
         held.blocks.note("a", 5)
+        held.births.put("a", "born")
         held.blocks.forget()
         assert held.told == ["forgotten", "emptied"]
         assert held.blocks.pools == {}
-        assert held.above("a") is None
+        assert (held.above("a"), held.births.get("a")) == (None, None)
 
     def test_the_highest_value_is_remembered(self, held: Held) -> None:
         """Nothing is taken below the highest value that was handed out, until its scope has no value any more."""
