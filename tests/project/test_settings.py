@@ -208,8 +208,8 @@ import gc, sys
 import project.wsgi
 view = sys.modules["tickets.api.tickets"].TicketList
 print(gc.is_tracked(view), any(one is view for one in gc.get_objects()), gc.isenabled(), project.wsgi.settings.DEBUG)
-print({"jinja2", "psycopg", "pygments", "requests"} & {*sys.modules})
-import jinja2, psycopg, pygments, requests
+print({"psycopg", "requests"} & {*sys.modules})
+import psycopg, requests
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
