@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sequences.dynamodb import used_units
-from sequences.dynamodb.lean import to_json
+from sequences.dynamodb.values import to_json
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import copy
 import zlib
-from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +26,7 @@ from .connections import exchange
 from .errors import refuse_damaged, tables_in
 from .http1 import Answer
 from .signing import Template, host_of, is_plain
+from .values import from_json, to_json
 
 EVENTS = (
     "provide-client-params", "before-parameter-build", "before-call", "request-created", "choose-signer", "before-sign",
@@ -42,25 +42,6 @@ INERT = frozenset({
     "set_operation_specific_signer",
 })  # fmt: skip
 """The handlers of every client of botocore, and ours: they do nothing to our requests that is not done here, too."""
-
-
-def _base64(value: Any) -> str:
-    """The JSON of bytes, which an attribute value of type B has."""
-    return b64encode(value).decode()
-
-
-try:
-    import orjson
-except ImportError:
-    import json
-
-    def to_json(value: Any) -> bytes:
-        """The JSON of a request."""
-        return json.dumps(value, default=_base64, separators=(",", ":")).encode()
-
-    from_json: Callable[[bytes], Any] = json.loads
-else:
-    to_json, from_json = partial(orjson.dumps, default=_base64), orjson.loads
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""Items as attribute values, and back, as boto3 does both, but without boto3; sizes, and the units in an answer."""
+"""Items as attribute values, and back, as boto3 does both, but without boto3; JSON, sizes, and the units of answers."""
 
 import hashlib
 import json
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from decimal import Clamped, Context, Decimal, Inexact, Overflow, Rounded, Underflow
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType
 from typing import Any
 
@@ -18,9 +18,28 @@ BLANK = "blank"
 NUMBERS = Context(Emin=-128, Emax=126, prec=38, traps=[Clamped, Overflow, Inexact, Rounded, Underflow])
 """The numbers that DynamoDB has; another one raises ArithmeticError."""
 ALWAYS_FIT = 10**NUMBERS.prec  # whole numbers below this are among them, which need no look
+MOST_LEVELS = 32  # of lists and maps in each other; of what has a hundred more, no JSON can be made
 # What `to_wire`, decimal's traps and too deep a value raise. No base classes: a signal handler may raise its own
 # exception, for example for a time limit, which is not about the item.
 REFUSALS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
+
+
+def _base64(value: Any) -> str:
+    """The JSON of bytes, which an attribute value of type B has."""
+    return b64encode(value).decode()
+
+
+try:
+    import orjson
+except ImportError:
+
+    def to_json(value: Any) -> bytes:
+        """The JSON of a request."""
+        return json.dumps(value, default=_base64, separators=(",", ":")).encode()
+
+    from_json: Callable[[bytes], Any] = json.loads
+else:
+    to_json, from_json = partial(orjson.dumps, default=_base64), orjson.loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +174,33 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 
 def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
     """Turn Python values into attribute values. Raises InvalidItem, which names the attribute that cannot be stored."""
-    wire = {}
+    wire = dict[str, Any]()
     for name, value in item.items():
         try:
             check_name(name)
-            wire[name] = {"S": value} if type(value) is str and value.isascii() else to_wire(value)  # most are texts
+            if type(value) is str and value.isascii():  # most are
+                wire[name] = {"S": value}
+            else:
+                wire[name] = _flat(to_wire(value))
         except REFUSALS as error:
             raise InvalidItem(f"The attribute {name!r} cannot be stored: {_remedied(error)}") from error
     return wire
+
+
+def _flat(value: dict[str, Any]) -> dict[str, Any]:
+    """An attribute value. Raises ValueError if it has more than MOST_LEVELS."""
+    if (levels := _levels(value)) > MOST_LEVELS:
+        said = f"it has {levels} levels of lists and maps in each other; DynamoDB takes {MOST_LEVELS}"
+        raise ValueError(f"{said}. Store it as a text, for example as JSON")
+    return value
+
+
+def _levels(value: Mapping[str, Any]) -> int:
+    """How many lists and maps lie in each other."""
+    if "M" not in value and "L" not in value:
+        return 0
+    members = value["M"].values() if "M" in value else value["L"]
+    return 1 + max(map(_levels, members), default=0)
 
 
 def have_blanks(values: Iterable[Mapping[str, Any]]) -> bool:
@@ -204,8 +242,8 @@ def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def item_size(wire: Mapping[str, Any]) -> int:
-    """An upper bound of an item's size in DynamoDB in bytes, cheap to compute: the length of its values as text."""
-    return len(repr(wire).encode())
+    """An upper bound of an item's size in DynamoDB in bytes, cheap to compute: the length of its values as JSON."""
+    return len(to_json(wire))
 
 
 def write_units(size: int) -> int:

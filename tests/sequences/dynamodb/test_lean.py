@@ -16,10 +16,11 @@ from botocore.auth import SigV4Auth
 from botocore.credentials import Credentials, ReadOnlyCredentials, RefreshableCredentials
 from pytest_django import Settings
 
-from sequences import dynamodb
-from sequences.dynamodb import lean, marshal, unmarshal
+from sequences import dynamodb, put_next
+from sequences.dynamodb import lean, marshal, unmarshal, values
+from sequences.dynamodb.client import transport_lacks
 from sequences.dynamodb.connections import exchange
-from sequences.exceptions import NotConfigured, NotWritten, SequenceError, WriteCancelled
+from sequences.exceptions import InvalidItem, NotConfigured, NotWritten, SequenceError, WriteCancelled
 from tests.sequences.dynamodb.test_signing import headers_of
 from tests.sequences.support import asked_of_boto3, bound_port, handled
 
@@ -297,9 +298,28 @@ def test_without_orjson() -> None:
     script = """
 import sys
 sys.modules["orjson"] = None
-from sequences.dynamodb import lean
-assert lean.from_json is __import__("json").loads
-print(lean.to_json({"a": {"B": b"bytes"}, "b": ["\u00e4", 1, None, True]}).decode())
+from sequences.dynamodb import lean, values
+assert lean.from_json is values.from_json is __import__("json").loads
+print(values.to_json({"a": {"B": b"bytes"}, "b": ["\u00e4", 1, None, True]}).decode())
 """
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
-    assert lean.from_json(printed) == lean.from_json(lean.to_json({"a": {"B": b"bytes"}, "b": ["ä", 1, None, True]}))
+    ours = values.to_json({"a": {"B": b"bytes"}, "b": ["ä", 1, None, True]})
+    assert values.from_json(printed) == values.from_json(ours)
+
+
+def test_what_has_no_json(configured: str, scope: str, settings: Settings) -> None:
+    """An item with too many levels is refused, and the requests after it go the lean way as before."""
+    with by("lean", settings):
+        for levels in (33, 130, 250, 10_000):
+            with pytest.raises(InvalidItem, match="The attribute 'deep' cannot be stored: "):
+                put_next("atomic", {"deep": nested(levels)}, scope=scope)
+        put_next("atomic", {"deep": nested(30)}, scope=scope)
+        assert transport_lacks() == ""
+
+
+def nested(levels: int) -> Any:
+    """Maps in lists in maps."""
+    value: Any = "x"
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value

@@ -137,6 +137,16 @@ def test_what_boto3_refuses(value: Any) -> None:
         dynamodb.marshal({"a": value})
 
 
+def test_levels() -> None:
+    """DynamoDB takes 32 lists and maps in each other. The error says how many there are, and the remedy."""
+    value: Any = {"a": [], "b": "x"}
+    for _ in range(30):
+        value = [1, value]
+    assert dynamodb.marshal({"a": value})
+    with pytest.raises(InvalidItem, match=r"'deep' cannot be stored: it has 33 levels .* takes 32\. Store"):
+        dynamodb.marshal({"deep": {"a": value}})
+
+
 @pytest.mark.parametrize("value", [Decimal("-Infinity"), Decimal("sNaN"), {Decimal("-Infinity")}, {True}, {False, 1}])
 def test_what_boto3_lets_pass(value: Any) -> None:
     """What is no number of DynamoDB, and a set of truth values, are refused before anything is sent."""
