@@ -190,8 +190,7 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
 def _flat(value: dict[str, Any]) -> dict[str, Any]:
     """An attribute value. Raises ValueError if it has more than MOST_LEVELS."""
     if (levels := _levels(value)) > MOST_LEVELS:
-        said = f"it has {levels} levels of lists and maps in each other; DynamoDB takes {MOST_LEVELS}"
-        raise ValueError(f"{said}. Store it as a text, for example as JSON")
+        raise ValueError(_too_deep(levels))
     return value
 
 
@@ -231,9 +230,16 @@ def _remedied(error: Exception) -> str:
     """What is said of a value, and what to do about it where that is not said."""
     if isinstance(error, ArithmeticError):
         return "a number has at most 38 digits. Store it as a text."
+    if isinstance(error, RecursionError):
+        return _too_deep("hundreds of")
     if "Unsupported type" in str(error):
         return f"{error}. Store it as a text, for example by str() or isoformat()."
     return f"{str(error).removesuffix('.')}."
+
+
+def _too_deep(levels: int | str) -> str:
+    said = f"it has {levels} levels of lists and maps in each other; DynamoDB takes {MOST_LEVELS}"
+    return f"{said}. Store it as a text, for example as JSON."
 
 
 def unmarshal(wire: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,8 +26,11 @@ COUNTS = [49, 50, 51, 98, 99, 100, 101]
 
 
 def nested(levels: int) -> Any:
-    """Nested lists with this many levels."""
-    return [nested(levels - 1)] if levels else "the innermost"
+    """Lists and maps in each other, with this many levels."""
+    value: Any = "the innermost"
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value
 
 
 BAD: dict[str, Any] = {"an empty set": set(), "too many levels": nested(40), "too many bytes": "x" * 450_000}

@@ -13,6 +13,7 @@ from django.utils.functional import SimpleLazyObject
 
 from sequences import dynamodb, put_next
 from sequences.exceptions import IdempotencyMismatch, InvalidItem
+from tests.attacks.test_limits import nested
 from tests.sequences.support import stored
 
 NAMES = ["XX", "SS", "NS", "BS", "S", "N", "B", "L", "M", "NULL", "BOOL"]
@@ -139,9 +140,7 @@ def test_what_boto3_refuses(value: Any) -> None:
 
 def test_levels() -> None:
     """DynamoDB takes 32 lists and maps in each other. The error says how many there are, and the remedy."""
-    value: Any = {"a": [], "b": "x"}
-    for _ in range(30):
-        value = [1, value]
+    value = {"a": [], "b": nested(31)}
     assert dynamodb.marshal({"a": value})
     with pytest.raises(InvalidItem, match=r"'deep' cannot be stored: it has 33 levels .* takes 32\. Store"):
         dynamodb.marshal({"deep": {"a": value}})
