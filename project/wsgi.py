@@ -12,6 +12,8 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 from django.utils.http import parse_header_parameters
 
+from sequences.start import load
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings.development")
 
 gc.disable()  # what is loaded stays: to look for garbage in it takes a tenth of the start
@@ -44,7 +46,9 @@ def readable(content_type: str) -> str:
     return content_type if known else re.sub("charset", "unread", content_type, flags=re.IGNORECASE)
 
 
-get_resolver().url_patterns  # noqa: B018 - load the views now, not with the first request
+# Now, not with the first request: all workers share what is loaded.
+load()
+get_resolver().url_patterns  # noqa: B018 - the views
 
 # What is loaded stays for ever. The garbage collector need not look through it again, and need not run so often.
 gc.freeze()

@@ -9,9 +9,14 @@ from .exceptions import SequenceError, SequenceUnsound, TableMissing
 from .ops.tables import schemas_of, usable
 from .strategies import Strategy
 
-__all__ = ["require_sound", "table_identities"]
+__all__ = ["load", "require_sound", "table_identities"]
 
 PATIENCE_SECONDS = 2.0  # for one sequence; after one that takes longer, no other of its client is asked
+
+
+def load() -> None:
+    """Import boto3 now, which takes longer than all the rest. Processes that fork afterwards share its memory."""
+    dynamodb.foreign.boto3  # noqa: B018
 
 
 def require_sound() -> None:

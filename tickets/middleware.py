@@ -46,17 +46,18 @@ class AccessLog:
         """Pass the request on, and log how it was answered."""
         began = time.perf_counter()
         response = self.get_response(request)
-        fields = {
-            "method": request.method,
-            "path": _printable(request.path),
-            "status": response.status_code,
-            "milliseconds": round((time.perf_counter() - began) * 1000, 1),
-            "bytes": None if response.streaming else len(response.content),
-            "user": _printable(_known_user(request)) or None,
-        }
-        level = logging.DEBUG if request.path in settings.ACCESS_LOG_QUIET else logging.INFO
-        shown = ["-" if field is None else field for field in fields.values()]
-        access_log.log(level, "%s %s %d %.0f ms %s bytes %s", *shown, extra=fields)
+        path, milliseconds = _printable(request.path), round((time.perf_counter() - began) * 1000, 1)
+        size = None if response.streaming else len(response.content)
+        user = _printable(_known_user(request)) or None
+        access_log.log(
+            logging.DEBUG if request.path in settings.ACCESS_LOG_QUIET else logging.INFO,
+            "%s %s %d %.0f ms %s bytes %s",
+            request.method, path, response.status_code, milliseconds, "-" if size is None else size, user or "-",
+            extra={
+                "method": request.method, "path": path, "status": response.status_code, "milliseconds": milliseconds,
+                "bytes": size, "user": user,
+            },
+        )  # fmt: skip
         return response
 
 

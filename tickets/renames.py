@@ -42,7 +42,9 @@ class Renames:
 
     def present(self, key: str) -> str:
         """The present key of the project that a key names, as far as it is remembered."""
-        return self.key(self.partition(key))
+        known = self._remembered()
+        partition = known.partitions.get(key, key)
+        return known.keys.get(partition, partition)
 
     def in_partition(self, key: str, act: Callable[[str], T]) -> T:
         """The result of `act` on the partition that a key names.
@@ -50,7 +52,7 @@ class Renames:
         If nothing is there, the key may be newer than the memory: then one query reads the renames again, and `act` is
         repeated on the partition that they say. Raises what `act` raises.
         """
-        partition = self.partition(key)
+        partition = self._remembered().partitions.get(key, key)
         try:
             return act(partition)
         except (NotFound, ScopeNotFound):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import date, datetime
 from enum import Enum
+from types import NoneType
 from typing import Any
 
 from sequences.storage import KeySchema, query_numbers, read, read_item, read_many, read_rest, table_name, unmarshal
@@ -18,6 +19,7 @@ ROWS_A_READ = 100
 MOST_ROWS = 1000  # that one search looks at
 ROWS_AT_ONCE = 500  # that one query looks at, for a person who waits for a page
 MOST_QUERIES = 8  # that it takes; each reads at most 1 MB
+PLAIN = frozenset({str, int, bool, NoneType})  # what is stored as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ def slice_of(found: Sequence[Row], at: Position | None, last: int | None, *, new
 
 def to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Fields in their stored form."""
-    return {name: value if type(value) is str else _to_stored(value) for name, value in fields.items()}
+    return {name: value if type(value) in PLAIN else _to_stored(value) for name, value in fields.items()}
 
 
 def _to_stored(value: Any) -> Any:
@@ -178,7 +180,7 @@ def _to_stored(value: Any) -> Any:
         case date():  # and datetime
             return value.isoformat()
         case tuple():
-            return [_to_stored(part) for part in value]
+            return [part if type(part) in PLAIN else _to_stored(part) for part in value]
         case _ if is_dataclass(value) and not isinstance(value, type):
             return to_row(asdict(value))
         case _:

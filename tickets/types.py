@@ -63,11 +63,6 @@ class Opening(StrEnum):
     FILE = "file"
 
     @property
-    def role(self) -> Role | None:
-        """The role that it gives to everybody."""
-        return {Opening.NO: None, Opening.READ: Role.READER, Opening.FILE: Role.REPORTER}[self]
-
-    @property
     def label(self) -> str:
         """The choice as people read it."""
         return {
@@ -75,6 +70,14 @@ class Opening(StrEnum):
             Opening.READ: "Everybody may read",
             Opening.FILE: "Everybody may read and file tickets",
         }[self]
+
+
+ROLE_OF_ALL: Mapping[Opening, Role | None] = {
+    Opening.NO: None,
+    Opening.READ: Role.READER,
+    Opening.FILE: Role.REPORTER,
+}
+"""The role that it gives to everybody."""
 
 
 class Order(StrEnum):
@@ -165,8 +168,10 @@ class Access:
 
     def role_of(self, person: str) -> Role | None:
         """The role of a person: their own or everybody's, whichever may do more. None if they may not see it."""
-        roles = [role for role in (self.members.get(person), self.open.role) if role]
-        return max(roles, key=lambda role: role.rank, default=None)
+        own, everybodys = self.members.get(person), ROLE_OF_ALL[self.open]
+        if own is None or everybodys is None:
+            return own or everybodys
+        return max(own, everybodys, key=RANKS.__getitem__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -89,8 +89,8 @@ class HostLock:
         if self._memory is None:
             return
         with contextlib.suppress(OSError):  # a system that allows no such sockets, or a holder that is gone
-            self._line_up()
-            if self._number is not None and self._number - 1 > self._given_back():
+            given_back = self._line_up()
+            if self._number is not None and self._number - 1 > given_back:
                 self._wait_for(self._number - 1, seconds)
 
     def release(self) -> None:
@@ -104,21 +104,24 @@ class HostLock:
         if self._place is not None:
             self._place.close()
 
-    def _line_up(self) -> None:
+    def _line_up(self) -> int:
         """Take the first number after those that are given back or held. The line may be too long for that.
 
         If the number is given back by now, others have used it since the first look, and newer ones may be held.
+        Returns the last number that was given back.
         """
-        number = self._given_back() + 1
+        given_back = self._given_back()
+        number = given_back + 1
         for _ in range(MOST_WAITING):
             if not self._bind(number):
                 number += 1
-            elif number > self._given_back():
+            elif number > (given_back := self._given_back()):
                 self._number = number
-                return
+                break
             else:
                 self._close()
-                number = self._given_back() + 1
+                number = given_back + 1
+        return given_back
 
     def _bind(self, number: int) -> bool:
         """Whether the number was free and is now held."""

@@ -91,7 +91,7 @@ class Leader:
         with turn as in_line:
             held_since = self.own.deadline.spent
             while True:
-                if self.batch.write is None:
+                if self.queue.waiting and self.batch.write is None:
                     self._take_along()  # also those who came while another process had its turn
                 failure = self._attempt()
                 if failure is None:
@@ -118,8 +118,6 @@ class Leader:
 
     def _take_along(self) -> None:
         waiting = self.queue.waiting
-        if not waiting:
-            return
         room = self.committer.most_actions - sum(waiter.actions for waiter in self.batch.waiters)
         space = MOST_BYTES - sum(waiter.size for waiter in self.batch.waiters)
         with self.lock:
@@ -134,7 +132,7 @@ class Leader:
         identities: set[str] = set()
         for waiter in self.batch.waiters:
             for pending in waiter.pendings:
-                if pending.answers or pending.refusal:
+                if pending.answer is not None or pending.refusal:
                     continue
                 if identities.isdisjoint(own := pending.request.identities):
                     identities.update(own)
@@ -169,7 +167,8 @@ class Leader:
             self.batch.settle_refused(outcome_unknown=not pendings)
             return
         with self.lock:
-            if self.leads and (write in undecided or all(pending.answer is None for pending in write.pendings)):
+            gave_up = [pending for pending in write.pendings if pending.answer is not None]
+            if self.leads and (write in undecided or not gave_up):
                 self.batch.write = write
 
     def _send(self, write: PreparedWrite) -> StorageError | None:
@@ -193,7 +192,7 @@ class Leader:
             raise
         share = dynamodb.used_units(answer) / len(write.pendings)
         for pending in write.pendings:
-            pending.charge(write_units=share)
+            pending.write_units += share
         self._stored(write, answer)
         self.queue.shortage.end()
         return None

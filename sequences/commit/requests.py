@@ -108,16 +108,13 @@ class Pending(Generic[R]):
     group_size: int = 0
     write_units: float = 0.0
     read_units: float = 0.0
-    answers: list[Answer] = field(default_factory=list)
-    """The first one wins, from whichever thread: appending to a list is atomic. Empty while it has none."""
-
-    @property
-    def answer(self) -> Answer | None:
-        return self.answers[0] if self.answers else None
+    answer: Answer | None = None
+    _given: list[Answer] = field(default_factory=list)
 
     def settle(self, answer: Answer) -> None:
-        """Give the answer, unless it has one."""
-        self.answers.append(answer)
+        """Give the answer, unless it has one. The first one wins, from whichever thread: to append is atomic."""
+        self._given.append(answer)
+        self.answer = self._given[0]
 
     def refuse(self, error: SequenceError) -> None:
         """Note that the request is at fault. The first reason stays."""

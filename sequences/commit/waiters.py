@@ -41,7 +41,7 @@ class Waiter:
     @property
     def answered(self) -> bool:
         for pending in self.pendings:  # noqa: SIM110 - callers ask this often, and `all` takes twice the time
-            if not pending.answers:
+            if pending.answer is None:
                 return False
         return True
 
@@ -184,7 +184,8 @@ class Queue:
         waiting = self.waiting
         while waiting and not waiting[0].waits:
             waiting.popleft()
-        batch = self.batch.left_behind() or (Batch([waiting[0]]) if waiting else None)
+        left_behind = self.batch.left_behind() if self.batch.waiters else None
+        batch = left_behind or (Batch([waiting[0]]) if waiting else None)
         if batch is None:
             return None
         self.batch, self.leader = batch, batch.waiters[0]

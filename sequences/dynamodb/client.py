@@ -148,11 +148,14 @@ class _Client:
                 raise NotWritten(f"{operation}: the lean transport failed: {error!r}") from error
 
 
-_clients: dict[str, _Client] = {}
+class Clients(dict[str, _Client]):
+    """The clients by alias. One that is not there is put there, and made on first use."""
+
+    def __missing__(self, alias: str) -> _Client:
+        return self.setdefault(alias, _Client(alias))
 
 
-def _client(alias: str) -> _Client:
-    return _clients.get(alias) or _clients.setdefault(alias, _Client(alias))
+_clients = Clients()
 
 
 def reset() -> None:
@@ -163,12 +166,12 @@ def reset() -> None:
 
 def shared_client(alias: str = DEFAULT_CLIENT) -> DynamoDBClient:
     """A client of this process, for code that counts its requests. Raises NotConfigured and InvalidSequence."""
-    return _client(alias).get().client
+    return _clients[alias].get().client
 
 
 def wrap_sending(wrap: Callable[[Send], Send]) -> None:
     """Have each request of the default client go through `wrap(send)`. A handler of boto3's events changes its way."""
-    client = _client(DEFAULT_CLIENT)
+    client = _clients[DEFAULT_CLIENT]
     made = client.get()
     client._making = copy(client._making)  # clients of another time may share the old one
     client._making.made = replace(made, send=wrap(made.send))
@@ -187,7 +190,7 @@ def try_client(alias: str = DEFAULT_CLIENT) -> None:
 
 def account(alias: str = DEFAULT_CLIENT) -> str:
     """Identifies where the tables are without a request: the endpoint and the Region."""
-    return _client(alias).get().account
+    return _clients[alias].get().account
 
 
 def region(alias: str = DEFAULT_CLIENT) -> str:
@@ -214,22 +217,22 @@ def caller(alias: str = DEFAULT_CLIENT) -> str:
 
 def transport_lacks(alias: str = DEFAULT_CLIENT) -> str:
     """Why requests do not take the way that the settings ask for; empty if they do."""
-    return _client(alias).get().lacks
+    return _clients[alias].get().lacks
 
 
 def lives(alias: str = DEFAULT_CLIENT) -> KnownLives:
     """What this process knows of the lives of a client's tables."""
-    return _client(alias).lives
+    return _clients[alias].lives
 
 
 def now(alias: str = DEFAULT_CLIENT) -> float:
     """Seconds since 1970 by the engine's clock, so that processes agree; by this machine's before the first answer."""
-    return _client(alias).clock.now()
+    return _clients[alias].clock.now()
 
 
 def is_silent(alias: str = DEFAULT_CLIENT) -> bool:
     """Whether DynamoDB has not answered for REFUSE_AFTER seconds, as far as this process knows. Nothing is asked."""
-    return _client(alias).is_silent
+    return _clients[alias].is_silent
 
 
 def call(
@@ -246,7 +249,7 @@ def call(
     storage errors of `exceptions` and no foreign ones; an answer that cannot be read counts as lost (OutcomeUnknown).
     While DynamoDB is silent, it raises NotWritten and sends nothing. The request is measured as one of this `sequence`.
     """
-    chosen = _client(client)
+    chosen = _clients[client]
     if chosen.is_silent:
         chosen.silence.refuse()
     with metrics.request(sequence, operation) if metrics.on else NOTHING as measured:

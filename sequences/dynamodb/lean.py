@@ -98,7 +98,7 @@ class LeanClient:
             registered, handlers = self._handlers = self._emitter._lookup_cache, {}
         if operation not in handlers:
             handlers[operation] = self._find_handlers(self._model(operation).name)
-        return any(getattr(handler, "enabled", True) for handler in handlers[operation])
+        return bool([handler for handler in handlers[operation] if getattr(handler, "enabled", True)])
 
     def _find_handlers(self, name: str) -> list[Any]:
         found = [each for event in EVENTS for each in self._emitter._handlers.prefix_search(f"{event}.dynamodb.{name}")]

@@ -84,6 +84,7 @@ def host_of(url: str) -> str:
     return host if parts.port in (None, _PORTS[parts.scheme]) else f"{host}:{parts.port}"
 
 
+@lru_cache(16)
 def is_plain(text: str) -> bool:
     """Whether a header may hold the text as it is, and its signature knows it in no other form."""
     return text.isascii() and text.isprintable() and " " not in text

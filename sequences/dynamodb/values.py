@@ -129,10 +129,10 @@ _WRITERS: Mapping[str, Callable[[Any], Any]] = {
     "N": _number,
     "B": _bytes,
     "M": _members,
-    "L": lambda value: [to_wire(member) for member in value],
-    "SS": lambda value: [_text(member) for member in value],
-    "NS": lambda value: [_number(member) for member in value],
-    "BS": lambda value: [_bytes(member) for member in value],
+    "L": lambda value: [*map(to_wire, value)],
+    "SS": lambda value: [*map(_text, value)],
+    "NS": lambda value: [*map(_number, value)],
+    "BS": lambda value: [*map(_bytes, value)],
     BLANK: lambda value: value.template,
 }
 
@@ -174,6 +174,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 
 def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
     """Turn Python values into attribute values. Raises InvalidItem, which names the attribute that cannot be stored."""
+    if not isinstance(item, Mapping):
+        raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
     wire = dict[str, Any]()
     for name, value in item.items():
         try:
@@ -181,17 +183,12 @@ def marshal(item: Mapping[str, Any]) -> dict[str, Any]:
             if type(value) is str and value.isascii():  # most are
                 wire[name] = {"S": value}
             else:
-                wire[name] = _flat(to_wire(value))
+                wire[name] = written = to_wire(value)
+                if (levels := _levels(written)) > MOST_LEVELS:
+                    raise ValueError(_too_deep(levels))
         except REFUSALS as error:
             raise InvalidItem(f"The attribute {name!r} cannot be stored: {_remedied(error)}") from error
     return wire
-
-
-def _flat(value: dict[str, Any]) -> dict[str, Any]:
-    """An attribute value. Raises ValueError if it has more than MOST_LEVELS."""
-    if (levels := _levels(value)) > MOST_LEVELS:
-        raise ValueError(_too_deep(levels))
-    return value
 
 
 def _levels(value: Mapping[str, Any]) -> int:
@@ -260,8 +257,9 @@ def write_units(size: int) -> int:
 def used_units(answer: Mapping[str, Any]) -> float:
     """The capacity units that an answer reports, over all tables; 0.0 if it reports none."""
     consumed = answer.get("ConsumedCapacity") or ()
-    tables = consumed if isinstance(consumed, list) else (consumed,)
-    return float(sum([table.get("CapacityUnits", 0.0) for table in tables if table]))
+    if isinstance(consumed, Mapping):  # of the one table of most requests
+        return float(consumed.get("CapacityUnits", 0.0))
+    return float(sum([table.get("CapacityUnits", 0.0) for table in consumed if table]))
 
 
 def fingerprint(wire: Mapping[str, Any]) -> str:

@@ -22,12 +22,13 @@ class Evidence:
     """The highest value that was handed out in each scope of a sequence.
 
     This process remembers it for the scopes that it used last. It also leaves it to the other processes of the host,
-    under a name that has the life of the tables and the `place` of the scope in them. Where the engine does not tell
-    one life of a table from the next, nothing is left: it would be held against a table that was made anew.
+    under a name that has the life of the tables, and the `kind` and `place` of the scope in them. Where the engine does
+    not tell one life of a table from the next, nothing is left: it would be held against a table that was made anew.
     """
 
     numbers: Numbers
     lives: TableLives
+    kind: str
     place: Callable[[Scope], str]
     own: LRU[int] = field(default_factory=LRU)
 
@@ -58,7 +59,7 @@ class Evidence:
 
     def _name(self, scope: Scope) -> str:
         """What the processes of the host call the scope; empty if nothing is to be left or found."""
-        return f"{known_as}|{self.place(scope)}" if (known_as := self.lives.known_as) else ""
+        return f"{known_as}|{self.kind} {self.place(scope)}" if (known_as := self.lives.known_as) else ""
 
 
 NEWEST_ITEMS = 100
@@ -77,7 +78,8 @@ class CounterMemory:
         self.evidence = Evidence(
             numbers,
             lives,
-            lambda scope: f"counter {rows.name} {scope_text(scope)}",
+            f"counter {rows.name}",
+            scope_text,
             own=LRU(SCOPES_CHECKED, dropped=self._checked.forget),  # whose value is forgotten is looked at again
         )
         self._behind: LRU[int] = LRU()

@@ -135,8 +135,9 @@ class ItemWriter(Committer):
         """Share out what it cost to find the values, and to have the turn."""
         turn, count = self._turns.pop(scope, Turn()), len(assignment.pendings)
         read_units = assignment.read_units + turn.read_units
-        for pending in assignment.pendings:
-            pending.charge(read_units=read_units / count, write_units=turn.write_units / count)
+        if read_units or turn.write_units:
+            for pending in assignment.pendings:
+                pending.charge(read_units=read_units / count, write_units=turn.write_units / count)
 
     def _assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values. A repeat needs none, and is answered although there is none."""
@@ -154,7 +155,8 @@ class ItemWriter(Committer):
             item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
         text = self.assigner.naming.text(value, scope, request.day) if self.layout.text_name else ""
         written = self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)
-        return self.layout.with_digest({**item, **written})
+        row = {**item, **written}
+        return {**row, digest: {"S": self.layout.digest(row)}} if (digest := self.layout.digest_name) else row
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
@@ -162,7 +164,7 @@ class ItemWriter(Committer):
             self.line.won(scope)
         if self.lives.are_still(write.life):
             self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
-        size = sum([len(pending.request.items) for pending in write.pendings])
+        size = sum([role.kind == "item" for role in write.roles])
         for pending, value in zip(write.pendings, write.values, strict=True):
             pending.group_size = size
             self.answers.allocate(scope, pending, value, pending.request.day)

@@ -25,7 +25,11 @@ def whole_number(where: str, value: Any, least: int) -> int:
 
 def highest(*values: int | None) -> int | None:
     """The highest of these values; None if there is none."""
-    return max([value for value in values if value is not None], default=None)
+    found = None
+    for value in values:
+        if found is None or (value is not None and value > found):
+            found = value
+    return found
 
 
 def is_below(value: int | None, known: int | None) -> bool:
@@ -49,12 +53,15 @@ class Numbers:
     others: tuple[int, ...] = ()
     warn_at: int | None = None
     of_line: bool = False
+    before_start: int = field(init=False)
+    """The last value of a scope before its first value."""
     limit: int = field(init=False)
     """The last value before the sequence ends, or before a value is wider than FORMAT has it (`widest`)."""
     nearly_used_up: int = field(init=False)
     """From this value on, NEARLY_PERCENT of the values up to the limit are used; or the one of `warn_at`."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "before_start", self.start - self.step)
         limit = self.maximum if self.widest is None else min(self.maximum, self.widest)
         nearly = self.before_start - (self.before_start - limit) * NEARLY_PERCENT // 100
         object.__setattr__(self, "limit", limit)
@@ -71,11 +78,6 @@ class Numbers:
         if value is None:
             return 0
         return min((value - self.before_start) * 100 // max(self.limit - self.before_start, 1), 100)
-
-    @property
-    def before_start(self) -> int:
-        """The last value of a scope before its first value."""
-        return self.start - self.step
 
     def checked(self, value: int) -> int:
         """The value. Raises ValueError for one that the sequence never gives."""

@@ -42,14 +42,15 @@ class Requests:
         `more` has the items that are stored with it, under the values that follow.
         """
         try:
-            wire = _wire(item)
+            wire = marshal(item)
             key, size = self.own_key(wire), item_size(wire)
             if also != ():
                 size += check_actions(also, self.assigner.own_rows.problem, self.sample)
             request = PutRequest(item=wire, size=size, own_key=key, also=tuple(also), day=day)
             if more:
                 self._add(request, more)
-            self._look_for_blanks(request)
+            if more or have_blanks(wire.values()):
+                self._look_for_blanks(request)
             if token is not None:
                 request.token, request.digest = token, self._digest(request)
             if more or also:
@@ -60,7 +61,7 @@ class Requests:
 
     def _add(self, request: PutRequest, more: Sequence[Mapping[str, Any]]) -> None:
         """Let more items be stored with the first one."""
-        request.more = tuple((wire, self.own_key(wire)) for wire in map(_wire, more))
+        request.more = tuple((wire, self.own_key(wire)) for wire in map(marshal, more))
         request.count += len(request.more)
         request.size += sum(item_size(wire) for wire, _ in request.more)
 
@@ -108,12 +109,6 @@ class Requests:
             part.append(pending)
         if part:
             yield part
-
-
-def _wire(item: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(item, Mapping):
-        raise InvalidItem(f"The item is {item!r}; it must map attribute names to values.")
-    return marshal(item)
 
 
 def own_places(request: PutRequest) -> list[int]:

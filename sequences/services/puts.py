@@ -57,7 +57,8 @@ class PutCall:
                 f"There are {wanted} items and {len(tokens)} idempotency tokens; give one for each, or none."
             )
         for token in tokens:
-            check_token(token, self.sequence)
+            if token is not None:
+                check_token(token, self.sequence)
         strategy, counted, day = placed(self.sequence, self.scope, self.date)
         deadline, request = strategy.deadline(began), strategy.item_writer.request
         if self.together:

@@ -80,9 +80,7 @@ class SortKeyMaximum(Strategy):
                 f"SEQUENCES[{self.alias!r}]['STEP'] must be 1: SortKeyMaximum counts by one, unless each Region "
                 "has a START."
             )
-        self.evidence: Evidence = Evidence(
-            self.numbers, self.lives, lambda scope: f"items {self.layout.collection(scope)}"
-        )
+        self.evidence: Evidence = Evidence(self.numbers, self.lives, "items", self.layout.collection)
         self.scopes = _TailScopes(self)
         self._tails: LRU[Hint] = LRU()
         self._lost_race_at: LRU[float] = LRU()  # for scopes without a write since

@@ -45,8 +45,8 @@ def engine_at(endpoint: str) -> Iterator[None]:
 
 
 @contextmanager
-def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
-    """Let this process send by these clients alone, and by those that it makes in the body; {}: the environment's.
+def sending_by(clients: client.Clients) -> Iterator[None]:
+    """Let this process send by these clients alone, and by those that it makes in the body.
 
     Strategies and what they remember are new before and after: they belong to the engine of before.
     """
@@ -60,7 +60,7 @@ def sending_by(clients: dict[str, client._Client]) -> Iterator[None]:
             _end_fetches()
 
 
-def _end_makings(clients: dict[str, client._Client]) -> None:
+def _end_makings(clients: client.Clients) -> None:
     """Let clients that a thread is making be made while the environment leads where they are to lead.
 
     Otherwise a later test could find one that leads to a real account.
@@ -132,12 +132,12 @@ def all_clients_here() -> Iterator[None]:
         yield
 
 
-def _clients_of(options: Callable[[str], ClientOptions]) -> dict[str, client._Client]:
+def _clients_of(options: Callable[[str], ClientOptions]) -> client.Clients:
     """Clients that know nothing yet, but are made if an earlier test has made the same: that takes longer than tests.
 
     The call that uses an invalid setting raises its error.
     """
-    known: dict[str, client._Client] = {}
+    known = client.Clients()
     names = (ENDPOINT, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_DEFAULT_REGION")
     where = (*map(os.environ.get, names), os.getpid())
     with suppress(InvalidSequence):

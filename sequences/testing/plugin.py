@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def _real_dynamodb(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let a test with this mark, and its own fixtures, use the engine of the environment."""
-    with sending_by({}) if request.node.get_closest_marker("real_dynamodb") else nullcontext():
+    with sending_by(client.Clients()) if request.node.get_closest_marker("real_dynamodb") else nullcontext():
         yield
 
 
@@ -109,7 +109,7 @@ class NoEngineAskedFor(pytest.fail.Exception):  # type: ignore[misc, name-define
     """
 
 
-class NoEngine(dict[str, client._Client]):
+class NoEngine(client.Clients):
     """The clients while no test has asked for an engine: every call of a sequence raises NoEngineAskedFor at once.
 
     That holds in all threads, until an engine of this package is entered. Two ways stay open: moto's own `mock_aws`,
@@ -120,8 +120,8 @@ class NoEngine(dict[str, client._Client]):
         super().__init__()
         self._before = os.environ.get(ENDPOINT)
 
-    def get(self, alias: str, default: Any = None) -> Any:
-        return super().get(alias) or self.setdefault(alias, _Guarded(alias, self._before))
+    def __missing__(self, alias: str) -> client._Client:
+        return self.setdefault(alias, _Guarded(alias, self._before))
 
 
 class _Guarded(client._Client):

@@ -20,6 +20,7 @@ from django.test import override_settings
 from project.proof.faults.control import Proxy
 from project.proof.faults.plans import Rule
 from sequences import aput_next, dynamodb, get_last_value, get_next_value, put_next, put_next_many
+from sequences.dynamodb.client import Clients
 from sequences.exceptions import GaveUp, SequenceError, SequenceWentBack
 from sequences.logs import EVENTS, FIELDS, JSONFormatter
 from sequences.registry import strategies
@@ -93,7 +94,7 @@ def records(caplog: pytest.LogCaptureFixture) -> Iterator[Records]:
 def with_credentials(_proxy: Proxy) -> Iterator[None]:
     """Every strategy behind the proxy, with its own credentials and tables; the hasty ones soon give up."""
     configured = override_settings(SEQUENCES=SEQUENCES, TABLE_PREFIX="logs_")
-    with mock.patch.dict(os.environ, {**CREDENTIALS, ENDPOINT: _proxy.endpoint}), configured, sending_by({}):
+    with mock.patch.dict(os.environ, {**CREDENTIALS, ENDPOINT: _proxy.endpoint}), configured, sending_by(Clients()):
         call_command("create_tables", verbosity=0)
         dynamodb.delete_table(dynamodb.table_name("no_such_table"))
         yield

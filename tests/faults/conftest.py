@@ -54,7 +54,7 @@ def impatient(behind_proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
 
     For other tests that is too short: on a busy machine an answer takes longer, and counts as lost.
     """
-    shared = client._client(DEFAULT_CLIENT)
+    shared = client._clients[DEFAULT_CLIENT]
     monkeypatch.setattr(shared._making, "made", replace(shared.get(), read_seconds=READ_SECONDS))
 
 

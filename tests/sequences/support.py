@@ -282,7 +282,7 @@ def tapped() -> Iterator[Wire]:
 def tapped_unasked() -> Iterator[Wire]:
     """Note the requests of this process's client, without looking anything up first."""
     wait_until(lambda: not fetching())
-    wire, shared = Wire(), client._client(DEFAULT_CLIENT)
+    wire, shared = Wire(), client._clients[DEFAULT_CLIENT]
     making = shared._making
     dynamodb.wrap_sending(wire.through)
     try:

@@ -26,6 +26,7 @@ from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
+from tickets.access.token_scopes import TokenScope
 from tickets.accounts.api.throttling import require_unknown_allowed
 from tickets.accounts.models import ApiToken
 from tickets.accounts.selectors import find_token, use_is_news
@@ -44,6 +45,7 @@ class KnownToken:
     """A token with its user, as they were in the database, and the time at which they are looked up again."""
 
     token: ApiToken
+    scope: TokenScope
     until: float
 
 
@@ -82,7 +84,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
             if len(known) >= MOST_TOKENS:
                 known.clear()
             known[digest] = found  # in vain if `forget` was called meanwhile: the look-up may be older than the change
-        token, user, scope = _twin(found.token), _twin(found.token.user), found.token.scope
+        token, user, scope = _twin(found.token), _twin(found.token.user), found.scope
         token.user = user
         user.token_scope = scope  # type: ignore[attr-defined] # for `access.checks`
         if not scope.allows(request.method, request.parser_context.get("kwargs", {}).get("key")):
@@ -102,7 +104,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         opened.add(digest)
         if use_is_news(token):
             TokenAuthentication.used.add(token.pk)
-        return KnownToken(token, now + min(settings.TOKEN_SECONDS, token.seconds_left(timezone.now())))
+        return KnownToken(token, token.scope, now + min(settings.TOKEN_SECONDS, token.seconds_left(timezone.now())))
 
     @classmethod
     def forget(cls) -> None:

@@ -145,9 +145,11 @@ class Limited(Sent):
         self.validator = validator
         self.null = null
 
-    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
-        """What null stands for is not looked at again."""
-        return (True, self.null) if data is None else super().validate_empty_values(data)
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """The value as it was sent, or what null stands for."""
+        if data is serializers.empty:
+            return super().run_validation(data)
+        return self.null if data is None else data
 
 
 class Limits(OpenApiSerializerFieldExtension):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sequences.actions import Action, Delete, Put
@@ -85,7 +86,7 @@ def access_from_row(partition: str, row: Row) -> Access:
     )
 
 
-accesses = Accesses(_read_access, lambda: table_name(TABLE))
+accesses = Accesses(_read_access, partial(table_name, TABLE))
 
 
 def change_members(access: Access, members: Mapping[str, Role], *, user: str, at: datetime, by: str) -> None:

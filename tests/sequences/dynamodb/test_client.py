@@ -110,7 +110,7 @@ class TestSlowMaking:
         """It is not used after the reset, whenever it is finished."""
         with pytest.raises(dynamodb.ClientNotMade):
             dynamodb.call("list_tables", {}, seconds=0.01)
-        before = client._client("default")._making
+        before = client._clients["default"]._making
         assert stuck.begun.wait(30)
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         dynamodb.reset()
@@ -139,13 +139,13 @@ class TestSlowMaking:
 
         def reset_and_fail(**_: Any) -> None:
             dynamodb.reset()
-            after.append(client._client("default")._making)
+            after.append(client._clients["default"]._making)
             raise NoCredentialsError
 
         monkeypatch.setattr(boto3.session, "Session", reset_and_fail)
         with pytest.raises(NotConfigured):
             dynamodb.call("list_tables", {}, seconds=30)
-        assert [client._client("default")._making] == after
+        assert [client._clients["default"]._making] == after
 
 
 @pytest.mark.parametrize(

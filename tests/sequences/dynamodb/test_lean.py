@@ -279,7 +279,7 @@ def test_what_is_special(
 def test_a_pool_that_is_closed(configured: str, scope: str, settings: Settings) -> None:
     """The next request has connections of a new one."""
     with by("lean", settings):
-        made: Any = dynamodb.client._client("default").get()
+        made: Any = dynamodb.client._clients["default"].get()
         for _ in range(2):
             dynamodb.call("put_item", put(scope))
             for pool in made.send.__self__._pools.values():

@@ -25,7 +25,9 @@ def made(*, checks: bool = True, in_collections: bool = True, others: tuple[int,
     layout.partition = lambda scope: f"orders#{scope}"
     numbers = Numbers(alias="orders", start=1, step=1 + len(others), maximum=9999, others=others)
     lives = Mock(spec=TableLives, known_as="")
-    return CounterMemory(Mock(spec=CounterRows), layout, numbers, lives, check_items=checks)
+    rows = Mock(spec=CounterRows)
+    rows.name = "orders"
+    return CounterMemory(rows, layout, numbers, lives, check_items=checks)
 
 
 def answer(rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:

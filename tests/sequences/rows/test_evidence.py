@@ -17,7 +17,7 @@ def evidence(*others: int, life: str = "", own: LRU[int] | None = None) -> Evide
     """The evidence of one process; `others` are the first values of other Regions; a `life` is known."""
     numbers = Numbers(alias="orders", start=1, step=1 + len(others), maximum=99, others=others)
     lives = mock.Mock(spec=TableLives, known_as=life)
-    return Evidence(numbers, lives, lambda scope: f"place of {scope}", own=LRU() if own is None else own)
+    return Evidence(numbers, lives, "items", str, own=LRU() if own is None else own)
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def test_other_regions_do_not_count() -> None:
 
 
 def test_what_is_left_to_other_processes(host: dict[str, int]) -> None:
-    """A higher value is left, under a name that has the life of the tables and the place of the scope."""
+    """A higher value is left, under a name that has the life of the tables, and the kind and the place of the scope."""
     known = evidence(life="first")
     known.note("ABC", 5)
-    assert host == {"first|place of ABC": 5}
+    assert host == {"first|items ABC": 5}
     host.clear()
     known.note("ABC", 5)
     known.note("ABC", 4)
@@ -64,20 +64,20 @@ def test_what_other_processes_have_left(host: dict[str, int]) -> None:
     known = evidence(life="first")
     known.note("ABC", 5)
     for others, highest in ((4, 5), (6, 6)):
-        host["first|place of ABC"] = others
+        host["first|items ABC"] = others
         assert known.known("ABC") == highest
     assert evidence(life="second").known("ABC") is None
 
 
 def test_a_life_that_is_not_known(host: dict[str, int]) -> None:
     """Nothing is left or found where one life of a table cannot be told from the next."""
-    host["|place of ABC"] = host[""] = 9
+    host["|items ABC"] = host[""] = 9
     known = evidence()
     known.note("ABC", 5)
     assert known.known("ABC") == 5
     known.forget_scope("ABC")
     assert known.known("ABC") is None
-    assert host == {"|place of ABC": 9, "": 9}
+    assert host == {"|items ABC": 9, "": 9}
 
 
 def test_forgetting(host: dict[str, int]) -> None:
@@ -86,7 +86,7 @@ def test_forgetting(host: dict[str, int]) -> None:
     for scope in ("ABC", "XYZ"):
         known.note(scope, 5)
     known.forget_scope("ABC")
-    assert (known.known("ABC"), host) == (None, {"first|place of XYZ": 5})
+    assert (known.known("ABC"), host) == (None, {"first|items XYZ": 5})
     host.clear()
     assert known.known("XYZ") == 5
     known.forget()

@@ -125,9 +125,9 @@ def test_a_request_that_is_refused(request_: dict[str, str] | None, what: str) -
 def test_the_mark() -> None:
     """A test with it makes the clients of the environment; nothing stands before them."""
     assert client._clients == {}
-    assert type(client._clients) is dict
+    assert type(client._clients) is client.Clients
 
 
 def test_without_the_mark() -> None:
     """Each client of a test refuses what it is asked, until the test has an engine."""
-    assert type(client._clients) is not dict
+    assert type(client._clients) is not client.Clients
