@@ -8,7 +8,7 @@ from sequences.logs import JSONFormatter
 
 # No line says these, so that nothing need look them up (`Optimization` in the howto of logging).
 logging.logMultiprocessing = logging.logProcesses = logging.logThreads = False
-logging._srcfile = None  # type: ignore[attr-defined] # where in the code it was written
+logging._srcfile = None  # where in the code it was written
 
 ACCESS = ["method", "path", "status", "bytes", "user"]
 """The fields of the access log, beside the milliseconds."""

@@ -94,9 +94,12 @@ class HostLock:
                 self._wait_for(self._number - 1, seconds)
 
     def release(self) -> None:
-        """Give back the turn, or the place in the line."""
-        if self._memory is not None and self._number is not None:
-            _NUMBER.pack_into(self._memory.view, self._offset, self._number)  # before the next one goes on
+        """Give back the turn, or the place in the line. From then on this lock has no hints, and leaves none."""
+        memory, self._memory = self._memory, None
+        if memory is None:
+            return
+        if self._number is not None:
+            _NUMBER.pack_into(memory.view, self._offset, self._number)  # before the next one goes on
         self._close()
 
     def _close(self) -> None:

@@ -111,7 +111,7 @@ class HostQueue:
 
     def lost(self, scope: Scope, items: int = 1) -> None:
         """This process lost a race with so many items."""
-        place = self._place(scope)
+        place = self._places.get(scope) or self._new_place(scope)
         place.lost = True
         place.lost_more += items
         if place.lost_more >= MOST_LOST and not place.lines_up:
@@ -144,16 +144,14 @@ class HostQueue:
         finally:
             self._give_back(scope, place, turn, deadline)
 
-    def _place(self, scope: Scope) -> _Place:
-        place = self._places.get(scope)
-        if place is None:
-            place = _Place(looked_at=self.clock())
-            self._places.put(scope, place)
+    def _new_place(self, scope: Scope) -> _Place:
+        place = _Place(looked_at=self.clock())
+        self._places.put(scope, place)
         return place
 
     def _look(self, scope: Scope, wanted_at: float, turn: Turn, deadline: Deadline) -> None:
         """Look whether somebody waits, after LOOK_SECONDS without a pause between a write and the wish for the next."""
-        now, place = self.clock(), self._place(scope)
+        now, place = self.clock(), self._places.get(scope) or self._new_place(scope)
         wrote_at, place.wrote_at = place.wrote_at, None
         if wrote_at is not None and wanted_at - wrote_at > PAUSE_SECONDS:
             place.looked_at = now

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import dynamodb
-from ..commit.host_lock import hold_host_lock
+from ..commit.host_lock import HostLock, hold_host_lock
 from ..commit.requests import Committer, Decision, Pending, Placed, PreparedWrite, PutRequest, Refusal, Role
 from ..commit.retries import Deadline, new_token
 from ..dynamodb import expressions
@@ -43,14 +43,14 @@ class ItemWriter(Committer):
         requests = Requests(self.assigner, own_key, self.markers.digest, self.answers.sample)
         self.request, self.reservation, self.parts = requests.put, requests.reservation, requests.parts
         self.refusals = Refusals(self.assigner, self.markers, self.answers, self._lost)
-        self._turns: dict[Scope, Turn] = {}
-        """The turns in the queue of hosts that are not paid for yet."""
+        self._turns: dict[Scope, tuple[HostLock, Turn]] = {}
+        """The turns that this process has, on its host and in the queue of hosts."""
 
     @contextmanager
     def exclusively(self, scope: Scope, deadline: Deadline) -> Iterator[bool]:
         """Hold the host lock of the scope, and have a turn in the queue of hosts where there is one.
 
-        Take over their hints before the block, and leave new ones after it.
+        Take over their hints before the block, and leave new ones when a write is stored in it.
         """
         if self.line is None:
             yield False
@@ -65,15 +65,26 @@ class ItemWriter(Committer):
             with self.line.turn(scope, counted_in, wanted_at, deadline) as turn:
                 if turn.last_value is not None:
                     self.assigner.accept_hint(scope, Hint(turn.last_value, self._clock()))
-                self._turns[scope] = turn
+                self._turns[scope] = lock, turn
                 try:
                     yield turn.place > 0
                 finally:
                     self._turns.pop(scope, None)
-                own = self.assigner.hint(scope)
+                own = self.assigner.hint(scope) if turn.place else None
                 turn.last_value = own.last_value if own and own.at >= wanted_at else None
-            if own:
-                lock.leave_hint(own.last_value, own.at)
+
+    def _pass_on(self, scope: Scope) -> None:
+        """Leave the hint, and let the next process of the host go on, before the callers of this one are answered.
+
+        In the queue of hosts the place is given back first.
+        """
+        if scope not in self._turns:
+            return
+        lock, turn = self._turns[scope]
+        if own := self.assigner.hint(scope):
+            lock.leave_hint(own.last_value, own.at)
+        if not turn.place:
+            lock.release()
 
     def prepare(
         self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline
@@ -133,11 +144,12 @@ class ItemWriter(Committer):
 
     def _charge(self, scope: Scope, assignment: Assignment) -> None:
         """Share out what it cost to find the values, and to have the turn."""
-        turn, count = self._turns.pop(scope, Turn()), len(assignment.pendings)
-        read_units = assignment.read_units + turn.read_units
+        _, turn = self._turns.get(scope, (None, Turn()))
+        count, read_units = len(assignment.pendings), assignment.read_units + turn.read_units
         if read_units or turn.write_units:
             for pending in assignment.pendings:
                 pending.charge(read_units=read_units / count, write_units=turn.write_units / count)
+            turn.read_units = turn.write_units = 0.0
 
     def _assign(self, scope: Scope, pendings: Sequence[Pending[PutRequest]], deadline: Deadline) -> Assignment:
         """Assign the next values. A repeat needs none, and is answered although there is none."""
@@ -164,6 +176,7 @@ class ItemWriter(Committer):
             self.line.won(scope)
         if self.lives.are_still(write.life):
             self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
+        self._pass_on(scope)
         size = sum([role.kind == "item" for role in write.roles])
         for pending, value in zip(write.pendings, write.values, strict=True):
             pending.group_size = size

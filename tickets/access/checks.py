@@ -139,17 +139,19 @@ def hiding(moved: errors.TicketMoved, user: User) -> errors.TicketsError:
     return moved if actions_of(user, moved.current.key) else errors.TicketNotFound(moved.key)
 
 
-def out_of_sight(user: User, stored: TicketStored | Commented) -> errors.NotFound | None:
-    """The error to show to a person for what an earlier request stored, if it has moved out of their sight since."""
-    if stored.replayed and not actions_of(user, stored.ticket.key):
-        return errors.NotFound("It was done before, and the ticket has moved to a project that you may not see.")
-    return None
-
-
 def require_in_sight(user: User, stored: TicketStored | Commented) -> None:
-    """Raise the error of `out_of_sight`."""
-    if hidden := out_of_sight(user, stored):
-        raise hidden
+    """Raise NotFound for what an earlier request stored, if it has moved out of a person's sight since."""
+    if stored.replayed and not actions_of(user, stored.ticket.key):
+        raise errors.NotFound("It was done before, and the ticket has moved to a project that you may not see.")
+
+
+def out_of_sight(user: User, stored: TicketStored | Commented) -> errors.NotFound | None:
+    """The error of `require_in_sight`; None if there is none."""
+    try:
+        require_in_sight(user, stored)
+    except errors.NotFound as hidden:
+        return hidden
+    return None
 
 
 def require_project_in_sight(user: User, stored: Stored[Project]) -> None:

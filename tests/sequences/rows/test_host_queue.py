@@ -13,6 +13,7 @@ import pytest
 
 from sequences import dynamodb
 from sequences.commit import host_memory
+from sequences.commit.host_lock import HostLock
 from sequences.commit.requests import Pending, allocated
 from sequences.commit.retries import Deadline
 from sequences.dynamodb import expressions
@@ -428,9 +429,10 @@ def test_what_a_turn_costs(configured: str, scope: str) -> None:
     strategy = make("sort-key")
     writer, deadline = strategy.item_writer, strategy.deadline()
     pendings = [Pending(writer.request({}, None), deadline) for _ in range(2)]
-    writer._turns[scope] = host_queue.Turn(read_units=2.0, write_units=3.0)
-    writer._charge(scope, Assignment(pendings, [1, 2], read_units=1.0))
-    assert [(pending.read_units, pending.write_units) for pending in pendings] == [(1.5, 1.5)] * 2
+    writer._turns[scope] = HostLock(scope), host_queue.Turn(read_units=2.0, write_units=3.0)
+    for _ in range(2):  # the turn is paid once
+        writer._charge(scope, Assignment(pendings, [1, 2], read_units=1.0))
+    assert [(pending.read_units, pending.write_units) for pending in pendings] == [(2.0, 1.5)] * 2
 
 
 def test_a_turn_that_ends_with_an_error(configured: str, scope: str) -> None:

@@ -107,6 +107,23 @@ class TestWhatIsRemembered:
         install(name, clock=clock)
         assert put_some(name, scope, 1) == [4]
 
+    def test_the_next_process_does_not_wait_for_answers(
+        self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The turn of the host is given back, with its hint, before the callers are answered."""
+        install(name, clock=clock)
+        answers, lock, hints = strategies[name].item_writer.answers, lock_name(name, scope), []
+        allocate = answers.allocate
+
+        def allocated(*args: Any, **options: Any) -> None:
+            with hold_host_lock(lock) as turn:
+                hints.append(turn.hint())
+            allocate(*args, **options)
+
+        monkeypatch.setattr(answers, "allocate", allocated)
+        assert put_some(name, scope, 2) == [1, 2]
+        assert hints == [(1, clock.now), (2, clock.now)]
+
     def test_a_group_goes_on_from_its_own_end(
         self, name: str, scope: str, clock: Clock, install: Callable[..., Strategy], wire: Wire
     ) -> None:
