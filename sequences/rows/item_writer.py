@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from .. import dynamodb
@@ -78,9 +79,10 @@ class ItemWriter(Committer):
 
         In the queue of hosts the place is given back first.
         """
-        if scope not in self._turns:
+        held = self._turns.get(scope)
+        if held is None:
             return
-        lock, turn = self._turns[scope]
+        lock, turn = held
         if own := self.assigner.hint(scope):
             lock.leave_hint(own.last_value, own.at)
         if not turn.place:
@@ -167,8 +169,7 @@ class ItemWriter(Committer):
             item = dynamodb.filled(item, value, self.answers.writing(value, scope, request.day))
         text = self.assigner.naming.text(value, scope, request.day) if self.layout.text_name else ""
         written = self.layout.written(scope, value, request.token or sign, text, own_key=own_key is not None)
-        row = {**item, **written}
-        return {**row, digest: {"S": self.layout.digest(row)}} if (digest := self.layout.digest_name) else row
+        return self.layout.with_digest({**item, **written})
 
     def committed(self, scope: Scope, write: PreparedWrite, answer: Mapping[str, Any]) -> None:
         """Answer the requests of a write that is stored."""
@@ -177,7 +178,7 @@ class ItemWriter(Committer):
         if self.lives.are_still(write.life):
             self.assigner.committed(scope, self.answers.value(write.values[-1], write.pendings[-1].request.count - 1))
         self._pass_on(scope)
-        size = sum([role.kind == "item" for role in write.roles])
+        size = [*map(attrgetter("kind"), write.roles)].count("item")
         for pending, value in zip(write.pendings, write.values, strict=True):
             pending.group_size = size
             self.answers.allocate(scope, pending, value, pending.request.day)

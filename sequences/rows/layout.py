@@ -106,15 +106,19 @@ class ItemLayout:
     def check_scope(self, scope: Scope) -> None:
         """Raise InvalidScope for a scope whose items cannot be told from those of another one."""
         is_number = self.in_collections and self.schema.partition_type == "N"
-        if is_number and not re.fullmatch(r"0|-?[1-9][0-9]{0,37}", parted(scope)[0] or ""):
+        has_none = self.value_in == "partition_key" and "{scope}" not in self.template
+        if not (is_number or has_none):
+            return
+        plain = parted(scope)[0]
+        if is_number and not re.fullmatch(r"0|-?[1-9][0-9]{0,37}", plain or ""):
             raise InvalidScope(
-                f"The scope is {parted(scope)[0]!r}; it must be a whole number without zeros before it, as the "
-                f"partition key of the table {self.schema.table!r} is a number."
+                f"The scope is {plain!r}; it must be a whole number without zeros before it, as the partition key of "
+                f"the table {self.schema.table!r} is a number."
             )
-        if self.value_in == "partition_key" and "{scope}" not in self.template and parted(scope)[0] is not None:
+        if has_none and plain is not None:
             raise InvalidScope(
-                f"The scope is {parted(scope)[0]!r}; {self.alias!r} has none, as its option 'partition' has no "
-                "{scope}: leave it out."
+                f"The scope is {plain!r}; {self.alias!r} has none, as its option 'partition' has no {{scope}}: "
+                "leave it out."
             )
 
     def partition(self, scope: Scope) -> str:
@@ -152,6 +156,10 @@ class ItemLayout:
         place = {self.value_name: {"N": str(value)}} if own_key else self.key(scope, value)
         named = {self.text_name: {"S": text}} if self.text_name else {}
         return {**place, self.token_name: {"S": token}, **named}
+
+    def with_digest(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row of an item, as attribute values, with its digest if the sequence keeps one."""
+        return {**row, self.digest_name: {"S": self.digest(row)}} if self.digest_name else row
 
     def digest(self, row: Mapping[str, Any]) -> str:
         """The SHA-256 of a row: of its key and all attributes but `void`, the token and the digest."""

@@ -92,7 +92,9 @@ def test_a_digest() -> None:
     row = marshal({"pk": "a", "sk": 7, "title": "one", "token": "t", "void": {"by": "ana"}})
     kept = layout(digest_name="digest")
     digest = fingerprint(marshal({"pk": "a", "sk": 7, "title": "one"}))
-    assert kept.digest({**row, "digest": {"S": digest}}) == digest
+    assert kept.with_digest(row) == {**row, "digest": {"S": digest}}
+    assert kept.digest(kept.with_digest(row)) == digest
+    assert layout().with_digest(row) == row
 
 
 @pytest.mark.parametrize(
