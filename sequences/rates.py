@@ -69,7 +69,7 @@ def rates_of(sequence: str, counters: Sequence[Counter], *, by_hour: bool = Fals
     read between two points, which are an hour apart, for the 30 days a day.
 
     `SortKeyMaximum` with the option `time_name` reads some items of each scope by at most 2 `BatchGetItem`, not
-    consistent: at most 54 and 90 items, 0.5 read units each for up to 4 KB. Without it, as for a strategy without a
+    consistent: at most 11 and 90 items, 0.5 read units each for up to 4 KB. Without it, as for a strategy without a
     counter, nothing is known.
 
     Raises SequenceUnavailable if the engine does not answer, and InvalidSequence for a name that is not configured.

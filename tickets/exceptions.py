@@ -110,16 +110,6 @@ class LastOwner(TicketsError):
         super().__init__(f"{user} is the only owner of project {project}. Make somebody else an owner first.")
 
 
-class TooManyMembers(TicketsError):
-    """The project has as many members as it can have; nothing was stored."""
-
-    def __init__(self, project: str, most: int) -> None:
-        super().__init__(
-            f"Project {project} is full: a project has at most {most:,} members. "
-            "Remove somebody first, or open it to everybody."
-        )
-
-
 class VersionRequired(TicketsError):
     """The change does not say which version it is based on. Nothing was stored."""
 

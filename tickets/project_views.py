@@ -1,7 +1,6 @@
 """The pages of projects: their list, one project with its tickets, its settings, and its members."""
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,7 +16,7 @@ from tickets.lists.filters import CHANGED, TicketFilter
 from tickets.pages import FORM, asked_for, door, form_page, shown
 from tickets.project_forms import MemberForm, NewProjectForm, ProjectChangeForm
 from tickets.tables import ROWS_AT_ONCE
-from tickets.types import Page, ProjectKey, Status
+from tickets.types import ProjectKey, Status
 
 PROJECTS_A_PAGE = 20
 MEMBERS_A_PAGE = 100
@@ -122,12 +121,7 @@ def project_member(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _members_page(request: HttpRequest, key: str, form: ServiceForm) -> HttpResponse:
-    found = Paginator(members.list_members(key), MEMBERS_A_PAGE).get_page(request.GET.get("cursor"))
-    page = Page(
-        results=tuple(found),
-        next_cursor=str(found.number + 1) if found.has_next() else None,
-        previous_cursor=str(found.number - 1) if found.has_previous() else None,
-    )
+    page = members.list_members(key, cursor=request.GET.get("cursor"), limit=MEMBERS_A_PAGE)
     content = {"page": page, "roles": validators.ROLES.choices}
     may = actions_of(request.user, key)
     return form_page(request, "tickets/project_members.html", form, key=key, may=may, **content)

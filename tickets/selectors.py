@@ -55,7 +55,7 @@ def list_projects(
     if seen_by is None:
         found = store.projects.find_projects(after, limit, archived=archived, text=text)
     else:
-        found = store.members.find_visible_projects(seen_by, after, limit, archived=archived, text=text)
+        found = store.visible.find_visible_projects(seen_by, after, limit, archived=archived, text=text)
     return page_of(found, name, store.projects.project_from_row)
 
 
@@ -89,13 +89,13 @@ def get_ticket_and_next(key: TicketKey) -> tuple[Ticket, bool]:
     return store.tickets.find_ticket_and_next(key)
 
 
-def find_mentioned(keys: Collection[TicketKey]) -> dict[TicketKey, Ticket]:
+def find_mentioned(keys: Collection[TicketKey], person: str) -> dict[TicketKey, Ticket]:
     """Those of at most 50 tickets that there are, without descriptions, by the keys that texts have for them.
 
-    A moved one is as it was left: it says where it has gone. One read, nothing for no keys. A new key of a project is
-    known after up to 30 s.
+    A moved one is as it was left: it says where it has gone. It is known then which of them the person may see. One
+    read, two for more than 25 projects, nothing for no keys. A new key of a project is known after up to 30 s.
     """
-    return {key: store.tickets.ticket_from_row(row) for key, row in store.lists.find_mentioned(keys).items()}
+    return {key: store.tickets.ticket_from_row(row) for key, row in store.lists.find_mentioned(keys, person).items()}
 
 
 def get_newest(project: str) -> tuple[int, datetime] | None:

@@ -158,20 +158,16 @@ class Project:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Access:
-    """Who may do what in a project. `version` grows by 1 with each change of its members."""
+    """What a person may do in a project. Without a role they may not see it."""
 
-    partition: str
-    open: Opening
+    role: Role | None
     archived: bool
-    members: Mapping[str, Role] = field(default_factory=dict)
-    version: int
 
-    def role_of(self, person: str) -> Role | None:
-        """The role of a person: their own or everybody's, whichever may do more. None if they may not see it."""
-        own, everybodys = self.members.get(person), ROLE_OF_ALL[self.open]
-        if own is None or everybodys is None:
-            return own or everybodys
-        return max(own, everybodys, key=RANKS.__getitem__)
+    @classmethod
+    def of(cls, own: Role | None, opening: Opening, *, archived: bool) -> Self:
+        """The access by a role of their own, or by everybody's: the one counts that may do more."""
+        roles = [role for role in (own, ROLE_OF_ALL[opening]) if role]
+        return cls(role=max(roles, key=RANKS.__getitem__, default=None), archived=archived)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,6 +176,20 @@ class Member:
 
     user: str
     role: Role
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Membership:
+    """A person's role in the project of a partition, None for none, and what a change of it goes by.
+
+    `version` grows by 1 with each change of any member of the project.
+    """
+
+    partition: str
+    user: str
+    role: Role | None
+    owners: int
+    version: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

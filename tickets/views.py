@@ -75,7 +75,7 @@ def _texts(request: HttpRequest, ticket: Ticket, page: Page[Event]) -> dict[str,
     """The texts of a ticket's page as HTML, with links to the tickets in them that the person may see. One read."""
     reason = ticket.void.reason if ticket.void else ""
     marked = Marked([ticket.description, reason, *(event.text for event in page.results)])
-    tickets = checks.mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
+    tickets = checks.find_mentioned(marked.mentioned, request.user)
     return {
         "description": marked.html(ticket.description, tickets),
         "reason": marked.html(reason, tickets),
@@ -176,5 +176,5 @@ def preview(request: HttpRequest) -> HttpResponse:
     """What becomes of a description or a comment that somebody is typing, as far as it is not too long. One read."""
     text = (request.POST.get("description") or request.POST.get("text", ""))[:LONGEST_TEXT]
     marked = Marked([text])
-    tickets = checks.mentioned_in_sight(selectors.find_mentioned(marked.mentioned), request.user)
+    tickets = checks.find_mentioned(marked.mentioned, request.user)
     return render(request, "tickets/preview.html", {"html": marked.html(text, tickets)})

@@ -320,11 +320,9 @@ BARS = (
     *(bar for crowd in HOST_CROWDS for bar in _hosts(*crowd)),
     Bar(figure="shortage of the budget", text="after a shortage: share of the budget for tickets", least=0.95),
     Bar(figure="shortage requests", text="the same: requests a ticket", most=0.2),
-    Bar(figure="growth requests", text="pages of 100,000 tickets, 10,000 projects over few: requests", most=1.0),
+    Bar(figure="growth requests", text="pages of 100,000 tickets, 10,000 projects, 1,000 members: requests", most=1.0),
     Bar(figure="growth units", text="the same: read units", most=1.0),
     Bar(figure="growth time", text="the same: time", most=1.1),
-    Bar(figure="members units", text="pages of 1,000 members over those of 100: read units", most=8),
-    Bar(figure="members time", text="the same: time", most=2),
     Bar(figure="memory", text="memory after 1,000,000 tickets, 10,000 projects over that after half", most=1.05),
 )
 

@@ -69,7 +69,7 @@ SEQUENCES: dict[str, dict[str, Any]] = {
 # While DynamoDB hangs, threads are needed for what needs no store. A call tries twice, as a connection may be dead.
 HASTE = {"READ_TIMEOUT": 1.5, "REFUSE_AFTER": 2.0}
 SEQUENCES_CLIENTS = {"default": {"LEAN": environment.sends_by() == "lean", **HASTE}}
-SEQUENCES_DELETABLE = {"tickets": ["@*", "#open"]}  # lists of projects, which need no rights on tickets
+SEQUENCES_DELETABLE = {"tickets": ["*#members", "@*", "#open"]}  # members and lists of projects, but no tickets
 SILENCED_SYSTEM_CHECKS = ["sequences.W003"]  # see "timeline"
 TABLE_PREFIX = os.environ.get("TABLE_PREFIX", "")
 

@@ -17,7 +17,7 @@ from ..types import Counter
 from .numbers import Numbers
 from .tallies import RULERS, known_from_start
 
-MOST_DOUBLINGS = 64  # one request reads 100 items
+FIRST_STEPS = 9
 LATEST_MOMENT = 253_402_300_799  # the end of the year 9999
 
 Point = tuple[float, int]
@@ -139,9 +139,13 @@ def _rising(times: Mapping[int, float]) -> list[tuple[int, float]]:
 
 
 def first_probes(start: int, last_value: int) -> list[int]:
-    """The last number, those 1, 2, 4, 8 and so on before it, and the first."""
-    distances = (2**power for power in range(min((last_value - start).bit_length(), MOST_DOUBLINGS)))
-    return sorted({start, last_value, *(last_value - distance for distance in distances)})
+    """The last number, those 1, 2, 4, 8 and so on before it, and the first.
+
+    Among more than 512 numbers the distances grow by a larger factor, so that there are no more of them.
+    """
+    factor = max(2.0, (last_value - start) ** (1 / FIRST_STEPS))
+    distances = (round(factor**step) for step in range(FIRST_STEPS))
+    return sorted({start, last_value, *(max(start, last_value - distance) for distance in distances)})
 
 
 def further_probes(times: Mapping[int, float], moments: Iterable[float], most: int) -> list[int]:

@@ -20,7 +20,6 @@ from sequences.registry import strategies
 from sequences.rest.answers import ProblemAnswers
 from tests.tickets.support import problem_of
 from tickets import moves, project_services, services
-from tickets.access import members
 from tickets.api.tickets import TicketList
 from tickets.problems import PROBLEMS
 from tickets.timeline import services as comments
@@ -250,13 +249,6 @@ def project_archived(scene: Scene) -> Any:
     return scene.file()
 
 
-def too_many_members(scene: Scene) -> Any:
-    """One member more than a project may have."""
-    scene.monkeypatch.setattr(members, "MOST_MEMBERS", 1)
-    User.objects.create_user("bob")
-    return scene.api.put("/api/projects/ABC/members/bob/", {"role": "reader"})
-
-
 def order_invoiced(scene: Scene) -> Any:
     """A draft for an order that has an invoice."""
     address = scene.ordered()
@@ -329,7 +321,6 @@ PROVOKED: dict[str, tuple[int, Callable[[Scene], Any]]] = {
     "ticket_moved": (308, ticket_moved),
     "ticket_void": (409, ticket_void),
     "too_large": (413, too_large),
-    "too_many_members": (409, too_many_members),
     "unsupported_media_type": (
         415,
         lambda scene: scene.api.generic("POST", TICKETS, "title=x", content_type="application/x-www-form-urlencoded"),

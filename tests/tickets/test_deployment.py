@@ -93,7 +93,7 @@ def test_the_policy_is_enough(tables: str, asked: set[Asked]) -> None:
     services.void_ticket(second, reason="Twice", by="ann")
     services.restore_ticket(second, by="ann")
     selectors.list_tickets("ABC")
-    selectors.find_mentioned([first, second])
+    selectors.find_mentioned([first, second], "ann")
     issued()
     actions = {action for action, _, _ in asked}
     assert actions >= {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"}

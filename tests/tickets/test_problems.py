@@ -20,7 +20,7 @@ from sequences.rest.problems import NumberTooLarge
 from tickets import exceptions as tickets
 from tickets import selectors, services, store
 from tickets.problems import KNOWN, PROBLEMS, listed
-from tickets.types import Access, Opening, Role, Status, Ticket, TicketKey
+from tickets.types import Access, Role, Status, Ticket, TicketKey
 
 SECRET = "arn:aws:dynamodb:table/secret"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ CURRENT = Ticket(
     key=TicketKey(project="ABC", number=1), title="As it is now", description="", status=Status.OPEN, assignee="",
     labels=(), reporter="bob", created_at=NOW, updated_at=NOW, version=7,
 )  # fmt: skip
-OPEN = Access(partition="ABC", open=Opening.FILE, archived=False, version=1)
+OPEN = Access(role=Role.REPORTER, archived=False)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,6 @@ CASES = [
     Case(tickets.NotAllowed.without_role(Role.MEMBER, "ABC", Role.READER), 403, "This needs the role member"),
     Case(tickets.ProjectArchived("ABC"), 409, "Project ABC is archived"),
     Case(tickets.LastOwner("ann", "ABC"), 409, "ann is the only owner"),
-    Case(tickets.TooManyMembers("ABC", 1000), 409, "at most 1,000 members"),
     Case(tickets.ProjectExists("ABC"), 409, "There is a project ABC already."),
     Case(tickets.ChangeRefused("It cannot be changed.", CURRENT), 409, "It cannot be changed."),
     Case(tickets.StaleVersion(CURRENT), 409, "at version 7 now. This request changed nothing."),
@@ -168,7 +167,7 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
         monkeypatch.setattr(selectors, "list_projects", raise_it)
         monkeypatch.setattr(services, "create_ticket", raise_it)
         monkeypatch.setattr(selectors, "present_key", lambda key: key)
-        monkeypatch.setattr(store.members, "find_access", lambda _: OPEN)
+        monkeypatch.setattr(store.members, "find_access", lambda *_: OPEN)
 
     return fail
 
@@ -233,7 +232,6 @@ TITLES = {
     "stale_tag": "Not possible any more",
     "ticket_moved": "Moved",
     "ticket_void": "Not possible any more",
-    "too_many_members": "Full",
     "version_required": "Which version?",
 }
 

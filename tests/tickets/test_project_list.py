@@ -109,7 +109,7 @@ def test_a_page_belongs_to_its_search(many: None) -> None:
 
 def test_a_search_looks_at_so_many(still: None, browser: Client, many: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that finds nothing asks at most 15 times for a page, and says that the list goes on."""
-    monkeypatch.setattr("tickets.store.members.ROWS_A_READ", 2)
+    monkeypatch.setattr("tickets.store.visible.ROWS_A_READ", 2)
     monkeypatch.setattr("tickets.project_views.PROJECTS_A_PAGE", 2)
     browser.get("/")
     operations = requests_from_now()

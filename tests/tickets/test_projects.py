@@ -12,9 +12,11 @@ from sequences.exceptions import CancellationReason, WriteCancelled
 from sequences.storage import unmarshal
 from tickets.exceptions import ProjectChanged, ProjectExists, StaleVersion
 from tickets.store import projects
-from tickets.store.members import access_from_row, entry, is_wanted, listing, of_person
+from tickets.store.members import access_from_rows, place_of
 from tickets.store.places import place_in_register
 from tickets.store.projects import _after_refused_change, _changes, partition_from_row, project_from_row
+from tickets.store.visible import entry, is_wanted, listing, of_person
+from tickets.tables import Row
 from tickets.types import Access, Opening, Project, Role
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -42,11 +44,12 @@ def inserted(monkeypatch: pytest.MonkeyPatch, project: Project, token: str | Non
 
 class TestMaking:
     def test_the_rows_of_an_open_project(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Its own with its owner, that of the register, those of the lists, and what was asked for by the token."""
-        own, register, *lists, asked = inserted(monkeypatch, ABC, "t")
+        """Its own, its owner's, that of the register, those of the lists, and what was asked for by the token."""
+        own, owner, register, *lists, asked = inserted(monkeypatch, ABC, "t")
         written = {**ABOUT, "created_at": NOW.isoformat(), "token": "t"}
         place = place_in_register("ABC")
-        assert own == {"pk": "ABC", "sk": 0, **written, "members": {"ann": "owner"}, "members_version": 1}
+        assert own == {"pk": "ABC", "sk": 0, **written, "owners": 1, "members_version": 1}
+        assert owner == {"pk": "ABC#members", "sk": place_of("ann"), "user": "ann", "role": "owner", "token": "t"}
         assert register == {"pk": "#projects", "sk": place, **written}
         assert lists == [{"pk": name, "sk": place, "partition": "ABC", "token": "t"} for name in ("@ann", "#open")]
         assert asked == {"pk": "#asked t", "sk": 0, "partition": "ABC", **ABOUT, "token": "t"}
@@ -54,7 +57,7 @@ class TestMaking:
     def test_the_rows_of_a_closed_project(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is on no list of open projects; without a token nothing is kept of what was asked for."""
         rows = inserted(monkeypatch, replace(ABC, open=Opening.NO), None)
-        assert [row["pk"] for row in rows] == ["ABC", "#projects", "@ann"]
+        assert [row["pk"] for row in rows] == ["ABC", "ABC#members", "#projects", "@ann"]
         assert len({row["token"] for row in rows}) == 1
 
 
@@ -69,16 +72,25 @@ class TestReading:
         """The tickets of a renamed project are in the partition of its first key."""
         assert [partition_from_row(row) for row in (OLD, {**OLD, "partition": "ABC"})] == ["OLD", "ABC"]
 
-    def test_who_may_do_what(self) -> None:
-        """Its row has the members with their roles; in one from before there were any everybody files."""
-        row = {**ABOUT, "members": {"ann": "owner"}, "members_version": 5}
-        members = {"ann": Role.OWNER}
-        assert access_from_row("ABC", row) == Access(
-            partition="ABC", open=Opening.READ, archived=True, members=members, version=5
-        )
-        assert access_from_row("OLD", OLD) == Access(
-            partition="OLD", open=Opening.FILE, archived=False, members={}, version=0
-        )
+    @pytest.mark.parametrize(
+        ("project", "member", "expected"),
+        [
+            ({**ABOUT, "owners": 1}, {"user": "ann", "role": "owner"}, Access(role=Role.OWNER, archived=True)),
+            ({**ABOUT, "owners": 1}, {"user": "eve", "role": "owner"}, Access(role=Role.READER, archived=True)),
+            ({**ABOUT, "owners": 1}, None, Access(role=Role.READER, archived=True)),
+            ({**ABOUT, "members": {"ann": "member"}}, None, Access(role=Role.MEMBER, archived=True)),
+            ({**ABOUT, "members": {}}, {"user": "ann", "role": "owner"}, Access(role=Role.READER, archived=True)),
+            (OLD, None, Access(role=Role.REPORTER, archived=False)),
+        ],
+    )
+    def test_who_may_do_what(self, project: Row, member: Row | None, expected: Access) -> None:
+        """A person's own row has their role; in a row from before there were any members everybody files.
+
+        The row of another person says nothing. Version 0.2.0 had all members in the row of the project.
+        """
+        rows = {("ABC", 0): project, **({("ABC#members", place_of("ann")): member} if member else {})}
+        assert access_from_rows("ann", "ABC", rows) == expected
+        assert access_from_rows("ann", "XYZ", rows) is None
 
     @pytest.mark.parametrize("prefix", ["a", "A-", "ABCDEFGHIJK"])
     def test_no_key_begins_so(self, prefix: str) -> None:

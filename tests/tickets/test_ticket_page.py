@@ -151,9 +151,9 @@ class TestMentions:
         monkeypatch.setattr("tickets.access.memory.monotonic", lambda: now)
         store.members.accesses.forget()
         assert set(mentions(browser)) == {"PA-1"}
-        assert store.members.accesses.missing({"PA", "ABC"}) == set()
+        assert store.members.accesses.missing("ann", {"PA", "ABC"}) == set()
         now += REMEMBERED_SECONDS
-        assert store.members.accesses.missing({"PA", "ABC"}) == {"PA", "ABC"}
+        assert store.members.accesses.missing("ann", {"PA", "ABC"}) == {"PA", "ABC"}
 
 
 class TestWays:

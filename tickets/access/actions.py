@@ -58,9 +58,9 @@ ALLOWED: Mapping[Role, frozenset[Action]] = {
 """What each role may do."""
 
 
-def granted(access: Access, person: str, *, is_staff: bool) -> frozenset[Action]:
+def granted(access: Access, *, is_staff: bool) -> frozenset[Action]:
     """What a person may do in a project; nothing, if they may not see it."""
-    role = Role.OWNER if is_staff else access.role_of(person)
+    role = Role.OWNER if is_staff else access.role
     if role is None:
         return frozenset()
     return ALLOWED[role] & IN_ARCHIVE if access.archived else ALLOWED[role]

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tickets.lists.filters import EVERY_TICKET, TicketFilter
-from tickets.store.members import ACCESS, access_from_row, accesses
-from tickets.store.places import PROJECT_ROW, ROWS, renames
+from tickets.store.members import ABOUT_ACCESS, access_from_rows, accesses, places_of_access
+from tickets.store.places import ROWS, renames
 from tickets.store.projects import project_in
 from tickets.store.tickets import SUMMARY, ticket_from_row
 from tickets.tables import Position, Row, Slice
@@ -69,20 +69,20 @@ def find_labels(project: str, limit: int) -> list[Sequence[str]]:
     return renames.in_partition(project, find)
 
 
-def find_mentioned(keys: Collection[TicketKey]) -> dict[TicketKey, Row]:
+def find_mentioned(keys: Collection[TicketKey], person: str) -> dict[TicketKey, Row]:
     """The rows of those tickets that there are, by the keys that the texts have for them.
 
-    The access to their projects is remembered with them, so that to ask who may see them costs nothing more. One
-    consistent read for at most 50 keys, and nothing for none.
+    What the person may do in their projects is remembered with them, so that to ask it costs nothing more. One
+    consistent read for 50 keys of up to 25 projects, two if they are of more, and nothing for none.
     """
     places = {key: (renames.partition(key.project), key.number) for key in keys}
-    unknown = accesses.missing({partition for partition, _ in places.values()})
-    remember = accesses.remembering()
-    wanted = {*places.values(), *((partition, PROJECT_ROW) for partition in unknown)}
-    rows = {(row["pk"], row["sk"]): row for row in ROWS.get_many(wanted, ("pk", *SUMMARY, *ACCESS))}
+    unknown = accesses.missing(person, {partition for partition, _ in places.values()})
+    remember = accesses.remembering(person)
+    wanted = {*places.values(), *(place for partition in unknown for place in places_of_access(person, partition))}
+    rows = {(row["pk"], row["sk"]): row for row in ROWS.get_many(wanted, (*SUMMARY, *ABOUT_ACCESS))}
     for partition in unknown:
-        if row := rows.get((partition, PROJECT_ROW)):
-            remember(partition, access_from_row(partition, row))
+        if access := access_from_rows(person, partition, rows):
+            remember(partition, access)
     return {key: rows[place] for key, place in places.items() if place in rows}
 
 

@@ -1,34 +1,28 @@
-"""The rows that say who may see and change projects, and by which people find the projects that they may see."""
+"""The rows that say who may do what in projects: the row of a project, and one for each of its members.
 
-from collections.abc import Iterator, Mapping
+Members are in the order of the first letters of their names.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from sequences.actions import Action, Delete, Put
 from sequences.exceptions import WriteCancelled
 from sequences.storage import FIRST_VERSION, new_token, table_name, transaction, write_once
 from tickets.access.memory import Accesses
-from tickets.characters import folded
 from tickets.exceptions import ProjectChanged, ProjectNotFound
-from tickets.store.places import (
-    PROJECT_ROW,
-    REGISTER,
-    ROWS,
-    TABLE,
-    place_in_register,
-    renames,
-    require_failed_condition,
-    setting,
-)
-from tickets.tables import ROWS_A_READ, Position, Row, Slice, slice_of, to_row
-from tickets.types import Access, Opening, Role
+from tickets.store.places import PROJECT_ROW, ROWS, ROWS_A_QUERY, TABLE, renames, require_failed_condition, setting
+from tickets.store.visible import entry, of_person
+from tickets.tables import Position, Row, Slice, to_row
+from tickets.types import Access, Member, Membership, Opening, Role
 
-OPEN = "#open"  # not a project key
-ENTRY = ("key", "name", "description", "open", "archived", "version", "partition", "renamed_to")
-MOST_LOOKS = 5  # for one page of projects
+MEMBER = ("user", "role")
+ABOUT_ACCESS = ("pk", "open", "archived", "owners", "members", *MEMBER)  # of the rows at `places_of_access`
 # Rows from before there were members: everybody read and filed.
-ACCESS = ("open", "archived", "members", "members_version")  # what a project's row says of who may do what
 BEFORE_MEMBERS: Row = {
     "open": Opening.FILE.value,
     "archived": False,
@@ -36,148 +30,166 @@ BEFORE_MEMBERS: Row = {
     "members": {},
     "members_version": 0,
 }
+ROWS_A_WRITE = 99  # beside the row of the project
 
 
-def of_person(person: str) -> str:
-    """The partition with an entry for each project in which a person has a role of their own."""
-    return f"@{person}"
+def of_members(partition: str) -> str:
+    """The partition with a row for each member of a project."""
+    return f"{partition}#members"
 
 
-def entry(list_name: str, partition: str) -> dict[str, Any]:
-    """The entry of a project in the list of a person, or of open projects. It stays when the project is renamed."""
-    return {"pk": list_name, "sk": place_in_register(partition), "partition": partition}
+def place_of(person: str) -> int:
+    """The sort key of a person among the members: the first 8 bytes of the name, and 7 of its digest."""
+    name = person.encode()
+    return int.from_bytes(name[:8].ljust(8, b"\0") + sha256(name).digest()[:7])
 
 
-def listing(partition: str, opening: Opening) -> Action:
-    """The action that puts a project on the list of open projects, or takes it away."""
-    row = entry(OPEN, partition)
-    return Delete(TABLE, {"pk": row["pk"], "sk": row["sk"]}) if opening is Opening.NO else Put(TABLE, row)
+def member_row(partition: str, person: str, role: Role) -> dict[str, Any]:
+    """The row of a member."""
+    return {**_key_of_member(partition, person), "user": person, "role": role.value}
 
 
-def find_access(key: str) -> Access:
-    """Who may do what in a project, as this process remembers it for up to 5 s. Raises ProjectNotFound.
+def _key_of_member(partition: str, person: str) -> dict[str, Any]:
+    return {"pk": of_members(partition), "sk": place_of(person)}
 
-    Costs nothing, but for one consistent read every 5 s.
+
+def places_of_access(person: str, partition: str) -> tuple[tuple[str, int], tuple[str, int]]:
+    """The places of the two rows that say what a person may do in a project."""
+    return (partition, PROJECT_ROW), (of_members(partition), place_of(person))
+
+
+def find_access(key: str, person: str) -> Access:
+    """What a person may do in a project, as this process remembers it for up to 5 s. Raises ProjectNotFound.
+
+    Costs nothing, but for one consistent read of two rows every 5 s.
     """
-    return renames.in_partition(key, accesses.of)
+    return renames.in_partition(key, partial(accesses.of, person))
 
 
-def read_access(key: str) -> Access:
-    """Who may do what in a project, as it is now. Raises ProjectNotFound. One consistent read."""
-    return renames.in_partition(key, _read_access)
-
-
-def _read_access(partition: str) -> Access:
-    row = ROWS.get(partition, PROJECT_ROW)
-    if row is None:
+def _read_access(person: str, partition: str) -> Access:
+    rows = {(row["pk"], row["sk"]): row for row in ROWS.get_many(places_of_access(person, partition), ABOUT_ACCESS)}
+    if (access := access_from_rows(person, partition, rows)) is None:
         raise ProjectNotFound(partition)
-    return access_from_row(partition, row)
+    return access
 
 
-def access_from_row(partition: str, row: Row) -> Access:
-    """Who may do what in a project, from its own row."""
-    row = {**BEFORE_MEMBERS, **row}
-    return Access(
-        partition=partition,
-        open=Opening(row["open"]),
-        archived=row["archived"],
-        members={name: Role(role) for name, role in row["members"].items()},
-        version=row["members_version"],
-    )
+def access_from_rows(person: str, partition: str, rows: Mapping[tuple[str, int], Row]) -> Access | None:
+    """What a person may do in a project, from the rows at `places_of_access`; None if there is no such project."""
+    of_project, of_member = places_of_access(person, partition)
+    if of_project not in rows:
+        return None
+    project = {**BEFORE_MEMBERS, **rows[of_project]}
+    if "owners" in project:
+        own = _role_in(rows.get(of_member), person)
+    else:  # as version 0.2.0 stored it
+        own = Role(project["members"][person]) if person in project["members"] else None
+    return Access.of(own, Opening(project["open"]), archived=project["archived"])
+
+
+def _role_in(row: Row | None, person: str) -> Role | None:
+    return Role(row["role"]) if row and row["user"] == person else None
 
 
 accesses = Accesses(_read_access, partial(table_name, TABLE))
 
 
-def change_members(access: Access, members: Mapping[str, Role], *, user: str, at: datetime, by: str) -> None:
-    """Store the members of a project whose members are still as they were; `user` is the one who is changed.
+def find_members(key: str, at: Position | None, limit: int) -> Slice:
+    """Members of a project. Raises ProjectNotFound. One consistent read, and one query."""
 
-    Raises ProjectChanged. One transaction of the project's row and an entry in the list of the person.
-    """
-    key, change = renames.key(access.partition), new_token()
-    signed = to_row({"updated_by": by, "updated_at": at, "change": change})
-    new = {"members": dict(members), "members_version": access.version + 1}
-    same = "#members_version = :was" if access.version else "attribute_not_exists(#members_version)"
-    row = setting(
-        access.partition,
-        PROJECT_ROW,
-        {**new, **signed},
-        condition=f"attribute_exists(pk) AND ({same})",
-        given={"was": access.version} if access.version else {},
+    def find(partition: str) -> Slice:
+        _read_project(partition)
+        return ROWS.query(of_members(partition), MEMBER, at=at, limit=limit, newest_first=False)
+
+    return renames.in_partition(key, find)
+
+
+def member_from_row(row: Row) -> Member:
+    """A member from their row."""
+    return Member(user=row["user"], role=Role(row["role"]))
+
+
+def read_membership(key: str, user: str) -> Membership:
+    """What a change of a member goes by, as it is now. Raises ProjectNotFound. Two consistent reads."""
+    return renames.in_partition(key, partial(_read_membership, user))
+
+
+def _read_membership(user: str, partition: str) -> Membership:
+    project = _read_project(
+        partition
+    )  # before the member: a change between the two reads makes its version a former one
+    row = ROWS.get(of_members(partition), place_of(user))
+    return Membership(
+        partition=partition,
+        user=user,
+        role=_role_in(row, user),
+        owners=project["owners"],
+        version=project["members_version"],
     )
-    theirs = entry(of_person(user), access.partition)
-    listed = Put(TABLE, theirs) if user in members else Delete(TABLE, {"pk": theirs["pk"], "sk": theirs["sk"]})
-    request = transaction([action.wire() for action in (row, listed)], request_token=change)
+
+
+def change_member(old: Membership, role: Role | None, *, at: datetime, by: str) -> None:
+    """Give a person a role, None for none, in a project whose members are still as they were.
+
+    Raises ProjectChanged. One transaction of three rows: 6 write units, however many members there are.
+    """
+    values = to_row({"updated_by": by, "updated_at": at, "members_version": old.version + 1})
+    values["owners"] = old.owners + (role is Role.OWNER) - (old.role is Role.OWNER)
+    listed = entry(of_person(old.user), old.partition)
+    if role is None:
+        keys = _key_of_member(old.partition, old.user), {name: listed[name] for name in ("pk", "sk")}
+        rows: list[Action] = [Delete(TABLE, key) for key in keys]
+    else:
+        rows = [Put(TABLE, member_row(old.partition, old.user, role)), Put(TABLE, listed)]
+    _write(old.partition, old.version, values, rows)
+
+
+def _write(partition: str, version: int, values: Row, rows: Sequence[Action], removed: Sequence[str] = ()) -> None:
+    """Store rows of members and their project, while its members are at this version. Raises ProjectChanged."""
+    change = new_token()
+    same = "#members_version = :was" if version else "attribute_not_exists(#members_version)"
+    project = setting(
+        partition,
+        PROJECT_ROW,
+        {**values, "change": change},
+        removed=removed,
+        condition=f"attribute_exists(pk) AND {same}",
+        given={"was": version} if version else {},
+    )
+    request = transaction([action.wire() for action in (project, *rows)], request_token=change)
     try:
         write_once("transact_write_items", request, token=change)
     except WriteCancelled as cancelled:
         require_failed_condition(cancelled)
-        if (old := cancelled.reasons[0].old) is None or old.get("change") != change:
-            raise ProjectChanged(key, key) from cancelled
+        if (row := cancelled.reasons[0].old) is None or row.get("change") != change:
+            raise ProjectChanged(renames.key(partition), renames.key(partition)) from cancelled
     finally:
         accesses.forget()
 
 
-def is_wanted(row: Row, *, archived: bool, text: str | None) -> bool:
-    """Whether a list has this project: an archived one only if wanted, and with a text one whose key or name has it."""
-    if row.get("archived") and not archived:
-        return False
-    return text is None or any(folded(text) in folded(row[name]) for name in ("key", "name"))
+def _read_project(partition: str) -> Row:
+    """The row of a project whose members have rows of their own. Raises ProjectNotFound. One consistent read.
 
-
-def find_visible_projects(
-    person: str, at: Position | None, limit: int, *, archived: bool, text: str | None = None
-) -> Slice:
-    """Projects that a person has a role in, in the order of their first keys; `is_wanted` says which of them.
-
-    Two queries for each page and one read of many rows; up to MOST_LOOKS times as many if some are left out, and then
-    it may find fewer than there are. Projects that the person may not see cost nothing.
+    Version 0.2.0 kept all members in the row of the project: they get rows of their own first.
     """
-    rows, place, backwards = list[Row](), at, at is not None and at.backwards
-    for _ in range(MOST_LOOKS):
-        entries, last = _entries(person, place, limit - len(rows) if text is None else max(limit, ROWS_A_READ))
-        for entry, row in zip(entries, _registered(entries), strict=True):
-            if is_wanted(row, archived=archived, text=text):
-                if len(rows) == limit:
-                    return slice_of(rows, at, place.number if place else None, newest_first=False)
-                rows.append(row)
-            place = Position(entry["sk"], backwards)
-        if last is None:
-            return slice_of(rows, at, None, newest_first=False)
-        place = Position(last, backwards)
-        if len(rows) == limit:
-            break
-    return slice_of(rows, at, place.number if place else None, newest_first=False)
+    while (row := ROWS.get(partition, PROJECT_ROW)) and "owners" not in row:
+        with suppress(ProjectChanged):  # somebody else gives them rows, or an older process changes them
+            _give_rows(partition, {**BEFORE_MEMBERS, **row})
+    if row is None:
+        raise ProjectNotFound(partition)
+    return row
 
 
-def _entries(person: str, at: Position | None, limit: int) -> tuple[list[Row], int | None]:
-    """The next entries of a person's list and of the list of open projects, each project once, and the last place.
+def _give_rows(partition: str, project: Row) -> None:
+    """Give each member in the row of a project a row; the last write makes these count. Raises ProjectChanged.
 
-    They are in the order of the reading; None is its end. Two queries.
+    A process that died on the way may have left rows of people who are no members any more.
     """
-    lists = [
-        ROWS.look(name, ("partition",), at=at, limit=limit, newest_first=False) for name in (of_person(person), OPEN)
-    ]
-    falling = at is not None and at.backwards
-    ends = sorted((found[-1]["sk"] for found, goes_on in lists if goes_on), reverse=falling)
-    entries = {row["sk"]: row for found, _ in lists for row in found}
-    places = sorted(entries, reverse=falling)
-    if ends:  # beyond it, one of the lists may have entries that were not read
-        places = places[: places.index(ends[0]) + 1]
-    last = places[limit - 1] if len(places) > limit else ends[0] if ends else None
-    return [entries[place] for place in places[:limit]], last
-
-
-def _registered(entries: list[Row]) -> Iterator[Row]:
-    """The rows of these projects in the register, in the same order. One read, and more after a recent rename."""
-    partitions = [entry["partition"] for entry in entries]
-    rows = _rows_in_register(partitions)
-    if any("renamed_to" in row for row in rows.values()):
-        renames.forget()
-        rows = _rows_in_register(partitions)
-    return (rows[partition] for partition in partitions)
-
-
-def _rows_in_register(partitions: list[str]) -> dict[str, Row]:
-    places = {place_in_register(renames.key(partition)): partition for partition in partitions}
-    return {places[row["sk"]]: row for row in ROWS.get_many([(REGISTER, place) for place in places], ENTRY)}
+    version, roles = project["members_version"], {name: Role(role) for name, role in project["members"].items()}
+    left, _ = ROWS.look(of_members(partition), MEMBER, at=None, limit=ROWS_A_QUERY, newest_first=False)
+    rows: list[Action] = [Put(TABLE, member_row(partition, person, role)) for person, role in roles.items()]
+    rows += [Delete(TABLE, _key_of_member(partition, row["user"])) for row in left if row["user"] not in roles]
+    while len(rows) > ROWS_A_WRITE:
+        _write(partition, version, {"members_version": version}, rows[:ROWS_A_WRITE])
+        rows = rows[ROWS_A_WRITE:]
+    owners = [*roles.values()].count(Role.OWNER)
+    _write(partition, version, {"owners": owners, "members_version": version + 1}, rows, removed=["members"])

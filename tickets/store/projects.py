@@ -7,7 +7,7 @@ from sequences.actions import Action, Update
 from sequences.exceptions import IdempotencyMismatch, WriteCancelled
 from sequences.storage import FIRST_VERSION, marshal, new_token, put_if_absent, transaction, write_once
 from tickets.exceptions import ProjectChanged, ProjectExists, ProjectNotFound, StaleVersion
-from tickets.store.members import BEFORE_MEMBERS, ENTRY, OPEN, accesses, entry, is_wanted, listing, of_person
+from tickets.store.members import BEFORE_MEMBERS, accesses, member_row
 from tickets.store.places import (
     ALPHABET,
     ASKED,
@@ -22,6 +22,7 @@ from tickets.store.places import (
     require_failed_condition,
     setting,
 )
+from tickets.store.visible import ENTRY, OPEN, entry, is_wanted, listing, of_person
 from tickets.tables import Position, Row, Slice, to_row
 from tickets.types import Opening, Project, Role
 
@@ -32,7 +33,7 @@ def insert_project(project: Project, *, owner: str, created_at: datetime, token:
     """Store a project with its owner, and the rows by which it is listed, or nothing. A repeat does nothing.
 
     False if an earlier request with this token has stored a project, perhaps another one; or this one, if its answer
-    was lost and the engine ignores request tokens. Raises ProjectExists. One transaction: 6 write units, 2 more
+    was lost and the engine ignores request tokens. Raises ProjectExists. One transaction: 8 write units, 2 more
     if it is open, and 2 more with a token, which is remembered, if each row has at most 1 KB.
     """
     about = to_row({name: getattr(project, name) for name in ABOUT_PROJECT})
@@ -40,7 +41,8 @@ def insert_project(project: Project, *, owner: str, created_at: datetime, token:
     row = to_row({**about, "created_at": created_at, "token": written})
     lists = (of_person(owner), *([OPEN] if project.open is not Opening.NO else []))
     rows: list[Row] = [
-        {"pk": project.key, "sk": PROJECT_ROW, **row, "members": {owner: Role.OWNER.value}, "members_version": 1},
+        {"pk": project.key, "sk": PROJECT_ROW, **row, "owners": 1, "members_version": 1},
+        {**member_row(project.key, owner, Role.OWNER), "token": written},
         {"pk": REGISTER, "sk": place_in_register(project.key), **row},
         *({**entry(name, project.key), "token": written} for name in lists),
     ]

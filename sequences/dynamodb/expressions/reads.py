@@ -37,17 +37,18 @@ def read_keys(
         "ProjectionExpression": ", ".join(aliases),
         "ExpressionAttributeNames": aliases,
     }
-    return {"RequestItems": {table: wanted}}
+    return {"RequestItems": {table: wanted}, **REPORT_UNITS}
 
 
 def read_tables(keys: Mapping[str, Wire]) -> dict[str, Any]:
     """A consistent `BatchGetItem` of one key in each of these tables."""
-    return {"RequestItems": {table: {"Keys": [key], "ConsistentRead": True} for table, key in keys.items()}}
+    wanted = {table: {"Keys": [key], "ConsistentRead": True} for table, key in keys.items()}
+    return {"RequestItems": wanted, **REPORT_UNITS}
 
 
 def read_rest(unprocessed: Wire) -> dict[str, Any]:
     """A `BatchGetItem` of what the answer to another one left out."""
-    return {"RequestItems": unprocessed}
+    return {"RequestItems": unprocessed, **REPORT_UNITS}
 
 
 def query_numbers(

@@ -120,10 +120,12 @@ class TestItems:
 
 class TestProbes:
     def test_the_first(self) -> None:
-        """They double their distance from the last number, down to the first."""
+        """They double their distance from the last number, down to the first; of many numbers they are no more."""
         assert first_probes(1, 20) == [1, 4, 12, 16, 18, 19, 20]
         assert first_probes(7, 7) == [7]
-        assert len(first_probes(0, 2**80)) == 66
+        assert first_probes(1, 513) == [1, 257, 385, 449, 481, 497, 505, 509, 511, 512, 513]
+        assert first_probes(0, 10**9)[-4:] == [10**9 - 100, 10**9 - 10, 10**9 - 1, 10**9]
+        assert [len(first_probes(0, last)) for last in (10**3, 10**9, 2**80)] == [11] * 3
 
     @pytest.mark.parametrize(
         ("times", "moments", "most", "probes"),

@@ -4,13 +4,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from pytest_django import Settings
 
-from tickets import store
+from tickets import selectors, store
 from tickets.access import checks
 from tickets.access.actions import ALLOWED, IN_ARCHIVE, NEEDED, Action
 from tickets.access.token_scopes import TokenScope
@@ -27,7 +28,6 @@ from tickets.timeline.types import Event, Kind
 from tickets.types import (
     Access,
     Moved,
-    Opening,
     Page,
     Project,
     Role,
@@ -52,16 +52,12 @@ MOVED = Moved(to=XYZ_1, by="ann", at=NOW)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Project ABC has a person for each role, OLD is in the archive; XYZ has a stranger, and MISS is not there."""
     roles = {role.value: role for role in Role}
-    known = {
-        "ABC": Access(partition="ABC", open=Opening.NO, archived=False, members=roles, version=1),
-        "OLD": Access(partition="OLD", open=Opening.NO, archived=True, members=roles, version=1),
-        "XYZ": Access(partition="XYZ", open=Opening.NO, archived=False, members={"stranger": Role.OWNER}, version=1),
-    }
+    known = {"ABC": roles, "OLD": roles, "XYZ": {"stranger": Role.OWNER}}
 
-    def find(key: str) -> Access:
+    def find(key: str, name: str) -> Access:
         if key not in known:
             raise ProjectNotFound(key)
-        return known[key]
+        return Access(role=known[key].get(name), archived=key == "OLD")
 
     monkeypatch.setattr(store.members, "find_access", find)
 
@@ -249,10 +245,12 @@ class TestSight:
         assert shown.results == (replace(ticket, moved=moved and replace(moved, to=to)), TICKET)
         assert shown.next_cursor == "n"
 
-    def test_what_texts_mention(self) -> None:
+    def test_what_texts_mention(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Only tickets of projects in sight are links."""
-        mentioned = {ABC_1: TICKET, XYZ_1: TICKET, OLD_1: TICKET}
-        assert set(checks.mentioned_in_sight(mentioned, person("reader"))) == {ABC_1, OLD_1}
+        found = Mock(return_value={ABC_1: TICKET, XYZ_1: TICKET, OLD_1: TICKET})
+        monkeypatch.setattr(selectors, "find_mentioned", found)
+        assert set(checks.find_mentioned([ABC_1], person("reader"))) == {ABC_1, OLD_1}
+        assert found.call_args.args == ([ABC_1], "reader")
 
     def test_a_history_hides_keys(self) -> None:
         """A move has nothing in the place of a key of a hidden project; other events stay as they are."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -10,12 +11,15 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from project.lab.meter import Meter, Usage
 from sequences import dynamodb
+from sequences.storage import marshal
 from tickets import project_services, selectors, services, store
 from tickets.access import members as service
 from tickets.access import memory
 from tickets.access.members import list_members, remove_member, set_member
-from tickets.exceptions import InvalidInput, LastOwner, MemberNotFound, ProjectChanged, ProjectNotFound, TooManyMembers
+from tickets.exceptions import InvalidInput, LastOwner, MemberNotFound, ProjectChanged, ProjectNotFound
+from tickets.store.members import member_row, of_members, place_of
 from tickets.store.places import PROJECT_ROW, REGISTER, ROWS, place_in_register
 from tickets.tables import Position, Rows, Slice
 from tickets.types import Opening, Project, Role, TicketKey
@@ -26,12 +30,12 @@ NEW_TICKET = {"title": "Printer"}
 
 def roles(project: str = "ABC") -> dict[str, str]:
     """The members of a project."""
-    return {member.user: member.role.value for member in list_members(project)}
+    return {member.user: member.role.value for member in list_members(project, limit=1000).results}
 
 
 def forget_members(key: str) -> None:
     """Make a project look as one from before there were members."""
-    names = ["members", "members_version", "open", "archived", "version"]
+    names = ["owners", "members_version", "open", "archived", "version"]
     for pk, sk in ((key, PROJECT_ROW), (REGISTER, place_in_register(key))):
         dynamodb.call(
             "update_item",
@@ -42,9 +46,24 @@ def forget_members(key: str) -> None:
                 "ExpressionAttributeNames": {f"#{name}": name for name in names},
             },
         )
-    for name in (store.members.OPEN, "@owner"):
-        key_of_entry = ROWS.schema.key(name, place_in_register(key))
-        dynamodb.call("delete_item", {"TableName": ROWS.schema.table, "Key": key_of_entry})
+    place = place_in_register(key)
+    members = [(of_members(key), place_of(role.value)) for role in Role]
+    for pk, sk in ((store.visible.OPEN, place), ("@owner", place), *members):
+        dynamodb.call("delete_item", {"TableName": ROWS.schema.table, "Key": ROWS.schema.key(pk, sk)})
+    store.members.accesses.forget()
+
+
+def store_members(roles: Mapping[str, str], version: int = 1) -> None:
+    """Store the members of project ABC in its row, as version 0.2.0 did."""
+    dynamodb.call(
+        "update_item",
+        {
+            "TableName": ROWS.schema.table,
+            "Key": ROWS.schema.key("ABC", PROJECT_ROW),
+            "UpdateExpression": "SET members = :members, members_version = :version REMOVE owners",
+            "ExpressionAttributeValues": marshal({":members": roles, ":version": version}),
+        },
+    )
     store.members.accesses.forget()
 
 
@@ -66,7 +85,7 @@ class TestMembers:
         assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
         sent.clear()
         assert set_member("ABC", "stranger", role="member", by="owner")[1] is False
-        assert sent == ["get_item"]
+        assert sent == ["get_item"] * 2
         assert roles()["stranger"] == "member"
         remove_member("ABC", "stranger", by="owner")
         assert "stranger" not in roles()
@@ -107,32 +126,43 @@ class TestMembers:
         with pytest.raises(ProjectNotFound):
             remove_member("XYZ", "owner", by="owner")
 
-    @pytest.mark.parametrize(
-        ("limit", "most"), [("MOST_MEMBERS", 5), ("MOST_BYTES", len("memberownerreaderreporterstranger"))]
-    )
-    def test_a_full_project_says_so(
-        self, shared: Project, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
-    ) -> None:
-        """A project takes no more members than it can have; those whom it has can still change."""
-        monkeypatch.setattr(service, limit, most - 1)
-        with pytest.raises(TooManyMembers, match=f"at most {service.MOST_MEMBERS:,} members"):
-            set_member("ABC", "stranger", role="reader", by="owner")
-        monkeypatch.setattr(service, limit, 0)
-        assert set_member("ABC", "reader", role="member", by="owner")[1] is False
-        monkeypatch.setattr(service, limit, most)
-        assert set_member("ABC", "stranger", role="reader", by="owner")[1] is True
+    def test_many_members_cost_no_more(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """To give a role, to check it, and to read a page of members costs the same with few members and with many."""
+        monkeypatch.setattr(service, "_require_account", lambda user: None)
+        meter = Meter()
+        dynamodb.wrap_sending(meter.counting)
 
-    def test_a_thousand_members_fit(self, shared: Project) -> None:
-        """The row of a project holds the most members that there can be, with the longest names."""
-        access = store.members.read_access("ABC")
-        names = {f"{number:0>4}".ljust(150, "x"): Role.READER for number in range(996)}
-        store.members.change_members(
-            access, {**access.members, **names}, user="owner", at=selectors.get_ticket(ABC_1).created_at, by="owner"
-        )
-        set_member("ABC", "reader", role="member", by="owner")
-        assert len(roles()) == 1000
-        with pytest.raises(TooManyMembers):
-            set_member("ABC", "stranger", role="reader", by="owner")
+        def costs(person: str) -> list[Usage]:
+            found = []
+            for act in (
+                lambda: set_member("ABC", person, role="reader", by="owner"),
+                lambda: store.members.find_access("ABC", person),
+                lambda: list_members("ABC", limit=4),
+            ):
+                meter.reset()
+                act()
+                found.append(replace(meter.usage))
+            return found
+
+        few = costs("stranger")
+        for number in range(60):
+            set_member("ABC", f"{number:0>3}".ljust(150, "x"), role="reader", by="owner")
+        assert costs("another") == few
+        assert [(usage.requests, usage.read_units, usage.write_units) for usage in few] == [
+            (3, 2.0, 6.0),
+            (1, 2.0, 0.0),
+            (2, 2.0, 0.0),
+        ]
+
+    def test_names_that_begin_alike_are_told_apart(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Members whose names begin with the same letters each have their own role."""
+        monkeypatch.setattr(service, "_require_account", lambda user: None)
+        names = {f"jonathan.{letter}": role for letter, role in zip("abcd", Role, strict=True)}
+        for name, role in names.items():
+            set_member("ABC", name, role=role, by="owner")
+        assert {name: Role(role) for name, role in roles().items() if name in names} == names
+        assert {name: store.members.find_access("ABC", name).role for name in names} == names
+        assert store.members.find_access("ABC", "jonathan").role is None
 
     def test_changes_at_once_are_all_kept(self, shared: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of several who are made members at the same moment, nobody is lost."""
@@ -147,7 +177,7 @@ class TestMembers:
         """A change ends, however often others are faster, and says that somebody else has changed the project."""
 
         lost = Mock(side_effect=ProjectChanged("ABC", "ABC"))
-        monkeypatch.setattr(store.members, "change_members", lost)
+        monkeypatch.setattr(store.members, "change_member", lost)
         with pytest.raises(ProjectChanged):
             set_member("ABC", "stranger", role="reader", by="owner")
         assert lost.call_count == service.MOST_RACES
@@ -173,6 +203,63 @@ class TestMembers:
 ABC_1 = TicketKey(project="ABC", number=1)
 
 
+class TestInOneRow:
+    """Version 0.2.0 kept all members in the row of their project."""
+
+    @pytest.fixture
+    def members(self, shared: Project) -> dict[str, str]:
+        """The members of project ABC, as that version stored them; a former one has left a row."""
+        names = {role.value: role.value for role in Role} | {f"{number:0>3}": "reader" for number in range(196)}
+        store_members(names)
+        dynamodb.call(
+            "put_item", {"TableName": ROWS.schema.table, "Item": marshal(member_row("ABC", "eve", Role.OWNER))}
+        )
+        return names
+
+    def test_they_keep_their_roles(self, members: dict[str, str], sent: list[str]) -> None:
+        """Their roles hold, and no check moves them."""
+        found = {name: store.members.find_access("ABC", name).role for name in (*members, "eve")}
+        assert found == {**members, "eve": None}
+        assert set(sent) == {"batch_get_item"}
+
+    def test_they_get_rows_of_their_own(self, members: dict[str, str], sent: list[str]) -> None:
+        """The first change of members, or list of them, gives each a row. From then on these count."""
+        set_member("ABC", "stranger", role="reader", by="owner")
+        assert sent.count("transact_write_items") == 4  # 200 rows, that of the project each time, and the change
+        assert roles() == {**members, "stranger": "reader"}
+        assert store.members.find_access("ABC", "eve").role is None
+        row = ROWS.get("ABC", PROJECT_ROW)
+        assert row is not None
+        assert ("members" in row, row["owners"]) == (False, 1)
+        with pytest.raises(LastOwner):
+            remove_member("ABC", "owner", by="owner")
+
+    def test_several_processes_at_once(self, members: dict[str, str]) -> None:
+        """The slower ones find the rows of the fastest: everybody keeps their role."""
+        with ThreadPoolExecutor(4) as threads:
+            found = [*threads.map(lambda _: roles(), range(4))]
+        assert found == [members] * 4
+
+    def test_a_process_that_stops_on_the_way(self, members: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+        """What an older process changes meanwhile holds: rows of before do not count."""
+        write, written = store.members._write, list[Any]()
+
+        def stopped(*args: Any, **options: Any) -> None:
+            if written:
+                raise KeyboardInterrupt
+            written.append(args)
+            write(*args, **options)
+
+        with monkeypatch.context() as dying:
+            dying.setattr(store.members, "_write", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                list_members("ABC")
+        left = {name: role for name, role in members.items() if name != "member"}
+        store_members(left, version=2)
+        assert store.members.find_access("ABC", "member").role is None
+        assert roles() == left
+
+
 class TestRest:
     def test_a_member_is_made_changed_read_and_removed(self, shared: Project, program: Program) -> None:
         """A new member is 201, another role of a member 200; who was removed is not found."""
@@ -190,13 +277,17 @@ class TestRest:
         assert refused.json()["errors"] == [{"detail": "Nobody has the user name nobody."}]
 
     def test_members_are_listed_by_name(self, shared: Project, program: Program) -> None:
-        """The list has every member with their role, and the description of the API says that it is a list."""
-        listed = program("owner").get("/api/projects/ABC/members/").json()
-        assert listed == {
-            "results": [{"user": role, "role": role} for role in ("member", "owner", "reader", "reporter")]
-        }
-        shapes = program("owner").get("/api/schema/?format=json").json()["components"]["schemas"]
-        assert shapes["Members"]["properties"]["results"]["type"] == "array"
+        """The list has every member with their role, page by page in both directions."""
+        reader, address = program("reader"), "/api/projects/ABC/members/"
+        names = ("member", "owner", "reader", "reporter")
+        first = reader.get(f"{address}?limit=3").json()
+        assert first["results"] == [{"user": name, "role": name} for name in names[:3]]
+        assert first["prev"] is None
+        second = reader.get(first["next"]).json()
+        assert second["results"] == [{"user": "reporter", "role": "reporter"}]
+        assert second["next"] is None
+        assert reader.get(second["prev"]).json()["results"] == first["results"]
+        assert reader.get(f"{address}?cursor=1").status_code == 400
 
 
 class TestMemory:
@@ -244,13 +335,13 @@ class TestMemory:
         assert stranger.get("/api/projects/ABC/").status_code == 200
 
     def test_the_memory_is_bounded(self, shared: Project, hidden: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A process remembers at most `MOST_PROJECTS` projects, and no missing one."""
-        monkeypatch.setattr(memory, "MOST_PROJECTS", 1)
+        """A process remembers at most `MOST_REMEMBERED` accesses, and none to a missing project."""
+        monkeypatch.setattr(memory, "MOST_REMEMBERED", 1)
         for key in ("ABC", "NEW", "ABC"):
-            assert store.members.find_access(key).members
+            assert store.members.find_access(key, "nobody").role is (Role.OWNER if key == "NEW" else None)
             assert len(store.members.accesses._known) == 1
         with pytest.raises(ProjectNotFound):
-            store.members.find_access("XXX")
+            store.members.find_access("XXX", "owner")
         assert len(store.members.accesses._known) == 1
 
 
@@ -346,7 +437,7 @@ class TestVisible:
     @pytest.fixture
     def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """How many rows each query of the two lists asks for."""
-        places = {"@ann": range(1, 12, 2), store.members.OPEN: range(2, 13, 2)}
+        places = {"@ann": range(1, 12, 2), store.visible.OPEN: range(2, 13, 2)}
         asked = list[int]()
 
         def look(self: Rows, name: str, attributes: Any, *, at: Position | None, limit: int, newest_first: bool) -> Any:
@@ -368,7 +459,7 @@ class TestVisible:
             for sk in range(1, 13)
         }
         monkeypatch.setattr(
-            store.members, "_rows_in_register", lambda partitions: {one: rows[one] for one in partitions}
+            store.visible, "_rows_in_register", lambda partitions: {one: rows[one] for one in partitions}
         )
         return rows
 
@@ -397,23 +488,23 @@ class TestVisible:
         sizes: list[int],
     ) -> None:
         """A page has the projects of both lists in their order; where some are left out, it asks for so many more."""
-        page = store.members.find_visible_projects("ann", at, 3, archived=archived)
+        page = store.visible.find_visible_projects("ann", at, 3, archived=archived)
         assert [row["sk"] for row in page.rows] == found
         assert (page.begins, page.end, page.newest_first) == (begins, end, False)
         assert asked == sizes
 
     def test_a_search_reads_many_at_once(self, asked: list[int], rows: Any) -> None:
         """With a text most are left out: each query asks for a hundred, or for as many as are wanted."""
-        page = store.members.find_visible_projects("ann", None, 2, archived=True, text="name 1")
+        page = store.visible.find_visible_projects("ann", None, 2, archived=True, text="name 1")
         assert ([row["sk"] for row in page.rows], page.end, asked) == ([1, 10], 10, [100, 100])
-        store.members.find_visible_projects("ann", None, 200, archived=True, text="x")
+        store.visible.find_visible_projects("ann", None, 200, archived=True, text="x")
         assert asked[2:] == [200, 200]
 
     def test_it_ends_though_nothing_is_found(self, asked: list[int], rows: dict[str, dict[str, Any]]) -> None:
         """After MOST_LOOKS looks the page says how far they came."""
         for row in rows.values():
             row["archived"] = True
-        page = store.members.find_visible_projects("ann", None, 1, archived=False)
+        page = store.visible.find_visible_projects("ann", None, 1, archived=False)
         assert (page.rows, page.end, asked) == ((), 5, [1] * 10)
 
     def test_a_rename_is_noticed(self, asked: list[int], rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -425,8 +516,8 @@ class TestVisible:
             return {one: {**rows[one], **({"renamed_to": "NEW"} if len(read) == 1 else {})} for one in partitions}
 
         forgotten = Mock()
-        monkeypatch.setattr(store.members, "_rows_in_register", renamed)
+        monkeypatch.setattr(store.visible, "_rows_in_register", renamed)
         monkeypatch.setattr(store.places.renames, "forget", forgotten)
-        page = store.members.find_visible_projects("ann", None, 2, archived=True)
+        page = store.visible.find_visible_projects("ann", None, 2, archived=True)
         assert read == [["P1", "P2"]] * 2
         assert (forgotten.call_count, [row["sk"] for row in page.rows]) == (1, [1, 2])
