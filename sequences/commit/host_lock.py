@@ -19,6 +19,8 @@ A queue in which each waits for the one before is the lock of Craig, Landin and 
 Multiprocessor Programming", section 7.5.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import hashlib
@@ -39,9 +41,9 @@ CONNECT_ATTEMPTS = 20
 MOST_WAITING = 512  # so many stand in a line at most; others go on without the lock
 
 # A slot of the memory: the last number that was given back, and a note with the hint: the last value, and when it was
-# confirmed (this host's clock). The number is read and written in one step, as it is aligned.
-_NUMBER = struct.Struct("q")
+# confirmed (this host's clock).
 _HINT = struct.Struct("<32sqdI")
+_HINT_AT = 8
 _SLOT_BYTES = 64
 SLOTS = TURNS_BYTES // _SLOT_BYTES
 
@@ -75,13 +77,13 @@ class HostLock:
         """The last value that a process of this host confirmed, and when (monotonic seconds); None without one."""
         if self._memory is None:
             return None
-        noted = read_note(self._memory, _HINT, self._offset + _NUMBER.size, self._key)
+        noted = read_note(self._memory, _HINT, self._offset + _HINT_AT, self._key)
         return None if noted is None else (noted[0], noted[1])
 
     def leave_hint(self, last_value: int, known_at: float) -> None:
         """Leave the last value for the next process. Values of 2**63 and above are not left."""
         if self._memory is not None and last_value < 2**63:
-            write_note(self._memory, _HINT, self._offset + _NUMBER.size, self._key, last_value, known_at)
+            write_note(self._memory, _HINT, self._offset + _HINT_AT, self._key, last_value, known_at)
 
     def take(self, seconds: float) -> None:
         """Take a place, and wait for the turn: at most so many seconds, and not for a holder that hangs."""
@@ -99,7 +101,7 @@ class HostLock:
         if memory is None:
             return
         if self._number is not None:
-            _NUMBER.pack_into(memory.view, self._offset, self._number)  # before the next one goes on
+            _numbers(memory)[self._offset // 8] = self._number  # before the next one goes on
         self._close()
 
     def _close(self) -> None:
@@ -148,8 +150,7 @@ class HostLock:
     def _given_back(self) -> int:
         """The last number that was given back."""
         assert self._memory is not None
-        (number,) = _NUMBER.unpack_from(self._memory.view, self._offset)
-        return int(number)
+        return _numbers(self._memory)[self._offset // 8]
 
     def _wait_for(self, number: int, seconds: float) -> None:
         """Wait until the place with this number is given back, at most so many seconds.
@@ -182,6 +183,11 @@ class HostLock:
                 return
             except ConnectionRefusedError:  # not yet: it was taken a moment ago
                 time.sleep(0.0005)
+
+
+def _numbers(memory: Memory) -> memoryview[int]:
+    """The memory as numbers of 8 bytes, each read and written in one step: `struct` writes zeros before a number."""
+    return memory.view.cast("q")
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def read_note(memory: Memory, form: struct.Struct, offset: int, key: bytes) -> l
 
 def write_note(memory: Memory, form: struct.Struct, offset: int, key: bytes, *noted: float) -> None:
     """Note this at a place, for the name with this digest."""
-    form.pack_into(memory.view, offset, key, *noted, zlib.crc32(form.pack(key, *noted, 0)))
+    memory.view[offset : offset + form.size] = form.pack(key, *noted, zlib.crc32(form.pack(key, *noted, 0)))
 
 
 def remembered(name: str) -> int | None:

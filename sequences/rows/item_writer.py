@@ -106,8 +106,8 @@ class ItemWriter(Committer):
         token = assignment.token or signs[0]
         if len(actions) == 1:
             operation, request = "put_item", expressions.single_write(actions[0])
-        else:
-            operation, request = "transact_write_items", expressions.transaction(actions, request_token=token)
+        else:  # without a request token: exactness does not rest on it, and engines take longer to remember it
+            operation, request = "transact_write_items", expressions.transaction(actions)
         return PreparedWrite(
             operation=operation,
             request=request,

@@ -124,13 +124,10 @@ def single_write(write: Wire) -> dict[str, Any]:
     return {**write, **REPORT_UNITS}
 
 
-def transaction(actions: Sequence[Wire], *, request_token: str) -> dict[str, Any]:
+def transaction(actions: Sequence[Wire], *, request_token: str | None = None) -> dict[str, Any]:
     """Actions as one `TransactWriteItems` request: puts and updates, or any that names its kind (`{"Delete": ...}`)."""
-    return {
-        "TransactItems": [_named(action) for action in actions],
-        "ClientRequestToken": request_token,
-        **REPORT_UNITS,
-    }
+    once = {"ClientRequestToken": request_token} if request_token else {}
+    return {"TransactItems": [_named(action) for action in actions], **once, **REPORT_UNITS}
 
 
 def _named(action: Wire) -> Wire:

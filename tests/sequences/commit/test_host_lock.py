@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -65,6 +66,16 @@ with tempfile.TemporaryDirectory() as folder:
     os.truncate(memory.path, 0)
     host_memory.LOOK_SECONDS = float(sys.argv[1])
     host_memory.shared_memory().view[0] += 1
+"""
+COUNTING = """
+import sys
+from sequences.commit.host_lock import HostLock
+from sequences.commit.host_memory import shared_memory
+
+lock = HostLock(sys.argv[1])
+for number in range(1_000, 200_000):
+    lock._memory, lock._number = shared_memory(), number
+    lock.release()
 """
 FORK = multiprocessing.get_context("fork")
 SOCKETS = Path("/proc/net/unix")
@@ -184,6 +195,16 @@ class TestTurns:
         path.write_text("0")
         at_once(4, lambda _: count_up(path, topic, 25))
         assert path.read_text() == "100"
+
+    def test_a_number_is_written_in_one_step(self, topic: str) -> None:
+        """Who looks while a turn is given back sees the former number or the new one: the line never begins again."""
+        line, seen = HostLock(topic), set[bool]()
+        with subprocess.Popen([sys.executable, "-c", COUNTING, topic], cwd=ROOT) as counting:
+            while counting.poll() is None:
+                line._memory = host_memory.shared_memory()
+                found = [line._given_back() for _ in range(1_000)]
+                seen |= {before <= after for before, after in pairwise(found)}
+        assert (counting.returncode, seen) == (0, {True})
 
     def test_other_names_do_not_wait(self, topic: str) -> None:
         """Meanwhile the turns of other names are free, except the few that share a slot."""
