@@ -233,7 +233,7 @@ class Wire:
         def noted(operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
             name = operation.title().replace("_", "")
             self._do(self._before, name)
-            if self._forgetful and name == "TransactWriteItems":
+            if self._forgetful and "ClientRequestToken" in request:
                 request = {**request, "ClientRequestToken": new_token()}
             with self._lock:
                 self.sent.append(Sent(name, request))

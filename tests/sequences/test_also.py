@@ -130,7 +130,6 @@ class TestEveryStrategy:
     @pytest.mark.parametrize("token", [None, "a token"])
     def test_a_lost_answer(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """After a lost answer the write is recognised, although the condition of what rides with it fails now."""
-        wire.forget_request_tokens()
         put_some(name, scope, 1)
         wire.lose("TransactWriteItems")
         told = put_next(name, {}, scope=scope, idempotency_token=token, also=[guard(scope)])

@@ -165,7 +165,6 @@ class TestSomeShapes:
     @pytest.mark.parametrize("token", [None, "a token"])
     def test_a_lost_answer(self, name: str, scope: str | None, token: str | None, wire: Wire) -> None:
         """After a lost answer the item is found again: it is stored once, under one value."""
-        wire.forget_request_tokens()
         put_next(name, brought(name), scope=scope)
         transactional = token or "transactional" in name
         wire.lose("TransactWriteItems" if transactional else "PutItem")

@@ -39,7 +39,6 @@ class TestTogether:
     @pytest.mark.parametrize("token", TOKENS)
     def test_a_lost_answer(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """After a lost answer the write is recognised: all items are there once."""
-        wire.forget_request_tokens()
         put_some(name, scope, 1)
         wire.lose("TransactWriteItems")
         values = together(name, scope, 5, token)

@@ -516,7 +516,6 @@ class TestOwnKeys:
     @pytest.mark.parametrize("token", [None, "a token"])
     def test_a_lost_answer(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """A lost answer is not taken for an item that exists."""
-        wire.forget_request_tokens()
         wire.lose("TransactWriteItems" if token or name in GAPLESS_OWN_KEYS else "PutItem")
         allocation = self._put(name, scope, 7, token)
         assert (allocation.value, allocation.replayed) == (nth(name, 1), False)
@@ -547,7 +546,6 @@ class TestLostAnswers:
     @pytest.mark.parametrize("name", COUNTERS)
     def test_they_cost_no_value(self, name: str, scope: str, wire: Wire) -> None:
         """A lost answer to the counter's write costs no value and makes no second item."""
-        wire.forget_request_tokens()
         told = put_some(name, scope, 1)
         for _ in range(8):
             wire.lose(WRITES[name])

@@ -244,7 +244,6 @@ class TestLostAnswers:
     def test_somebody_else_takes_the_next(self, name: str, scope: str, token: str | None, wire: Wire) -> None:
         """An item whose answer was lost is found again when others were stored after it."""
         operation = "TransactWriteItems" if token else "PutItem"
-        wire.forget_request_tokens()
         wire.lose(operation)
         wire.before(operation, lambda: None, lambda: import_row(name, scope, 2))
         allocation = put_next(name, {"title": "ours"}, scope=scope, idempotency_token=token)

@@ -120,13 +120,10 @@ class TestManyDrafts:
             assert (page.is_whole, page.missing) == (True, ())
         assert_explained([this_year, this_year - 1])
 
-    @pytest.mark.parametrize("forgetful", [False, True])
-    def test_lost_answers_leave_no_gap(self, wire: Wire, this_year: int, *, forgetful: bool) -> None:
-        """While answers get lost, each draft is issued once; also if the engine forgets its request tokens."""
+    def test_lost_answers_leave_no_gap(self, wire: Wire, this_year: int) -> None:
+        """While answers get lost, each draft is issued once."""
         issued()
         numbers = [drafted() for _ in range(THREADS)]
-        if forgetful:
-            wire.forget_request_tokens()
         wire.lose("TransactWriteItems", times=6)
         answers = at_once(THREADS, lambda index: issue(numbers[index]))
         assert sorted(numbers_of(this_year)) == list(range(1, THREADS + 2))
