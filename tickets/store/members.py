@@ -114,9 +114,7 @@ def read_membership(key: str, user: str) -> Membership:
 
 
 def _read_membership(user: str, partition: str) -> Membership:
-    project = _read_project(
-        partition
-    )  # before the member: a change between the two reads makes its version a former one
+    project = _read_project(partition)  # first: after a change between the two reads its version is a former one
     row = ROWS.get(of_members(partition), place_of(user))
     return Membership(
         partition=partition,
