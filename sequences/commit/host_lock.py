@@ -19,8 +19,6 @@ A queue in which each waits for the one before is the lock of Craig, Landin and 
 Multiprocessor Programming", section 7.5.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib
@@ -101,7 +99,7 @@ class HostLock:
         if memory is None:
             return
         if self._number is not None:
-            _numbers(memory)[self._offset // 8] = self._number  # before the next one goes on
+            memory.numbers[self._offset // 8] = self._number  # before the next one goes on
         self._close()
 
     def _close(self) -> None:
@@ -150,7 +148,7 @@ class HostLock:
     def _given_back(self) -> int:
         """The last number that was given back."""
         assert self._memory is not None
-        return _numbers(self._memory)[self._offset // 8]
+        return self._memory.numbers[self._offset // 8]
 
     def _wait_for(self, number: int, seconds: float) -> None:
         """Wait until the place with this number is given back, at most so many seconds.
@@ -183,11 +181,6 @@ class HostLock:
                 return
             except ConnectionRefusedError:  # not yet: it was taken a moment ago
                 time.sleep(0.0005)
-
-
-def _numbers(memory: Memory) -> memoryview[int]:
-    """The memory as numbers of 8 bytes, each read and written in one step: `struct` writes zeros before a number."""
-    return memory.view.cast("q")
 
 
 @contextmanager

@@ -10,6 +10,8 @@ reads. `remember` notes the highest value of a name. Each name has one place, wh
 was written is remembered. So a value may be forgotten, but none is ever told for another name.
 """
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import mmap
@@ -36,11 +38,15 @@ LOOK_SECONDS = 1.0  # how often a process looks whether the file is still there
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory as this process has mapped it. `name` is the same for all processes that share it, and no others."""
+    """The memory as this process has mapped it. `name` is the same for all processes that share it, and no others.
+
+    `numbers` are its bytes as numbers of 8, each read and written in one step: `struct` writes zeros before a number.
+    """
 
     path: str
     name: str
     view: memoryview
+    numbers: memoryview[int]
     looked_at: float
 
 
@@ -83,7 +89,8 @@ def _look(path: str, known: Memory | None, now: float) -> Memory:
         name = f"{status.st_dev}-{status.st_ino}"
         if known is not None and (known.path, known.name) == (path, name):
             return replace(known, looked_at=now)
-        return Memory(path, name, memoryview(mmap.mmap(file, BYTES)), now)
+        view = memoryview(mmap.mmap(file, BYTES))
+        return Memory(path, name, view, view.cast("q"), now)
     finally:
         os.close(file)
 
