@@ -5,6 +5,8 @@ those of `tickets.services` raise.
 """
 
 import logging
+from dataclasses import replace
+from operator import attrgetter
 
 from django.contrib.auth import get_user_model
 from django.utils import timezone
@@ -23,9 +25,9 @@ def list_members(project: str, *, cursor: str | None = None, limit: int = PAGE_S
     """A page of the members of a project, by the first letters of their names. Raises ProjectNotFound. Two reads."""
     key = validators.project_key(project)
     name = f"members of {store.places.renames.partition(key)}"
-    return page_of(
-        store.members.find_members(key, position_of(cursor, name), limit), name, store.members.member_from_row
-    )
+    found = store.members.find_members(key, position_of(cursor, name), limit)
+    page = page_of(found, name, store.members.member_from_row)
+    return replace(page, results=tuple(sorted(page.results, key=attrgetter("user"))))  # those that begin alike, too
 
 
 def get_member(project: str, user: str) -> Member:
