@@ -256,9 +256,9 @@ class TestRepeating:
         doing: Callable[[APIClient], Any],
     ) -> None:
         """Beside the access log one line has its reason, with the id of the request, and Django adds none."""
-        caplog.handler.addFilter(RequestIdFilter())
         settings.TABLE_PREFIX = "nowhere_"
-        answered = doing(api)
+        with caplog.filtering(RequestIdFilter()):
+            answered = doing(api)
         assert answered.status_code == 503
         (line,) = [vars(record) for record in caplog.records if record.levelno >= logging.WARNING]
         assert (line["request_id"], line["error"]) == (answered["X-Request-Id"], "TableMissing")
@@ -268,9 +268,9 @@ class TestRepeating:
     ) -> None:
         """What nobody expects is Django's line, within the request."""
         monkeypatch.setattr("tickets.selectors.list_tickets", lambda *_, **__: 1 / 0)
-        caplog.handler.addFilter(RequestIdFilter())
         api.raise_request_exception = False
-        answered = api.get(TICKETS)
+        with caplog.filtering(RequestIdFilter()):
+            answered = api.get(TICKETS)
         assert answered.status_code == 500
         (line,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
         assert (line.name, vars(line)["request_id"]) == ("django.request", answered["X-Request-Id"])
