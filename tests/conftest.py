@@ -83,7 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark a test as fast if it uses no engine, and its module starts no programs.
 
-    Faults on the wire need the engine: what follows a lost answer rests on the ClientRequestToken, which moto ignores.
+    Faults on the wire need the engine: moto ignores the ClientRequestToken, which guarded changes are sent with.
     """
     for item in items:
         assert isinstance(item, pytest.Function)

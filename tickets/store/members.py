@@ -16,7 +16,7 @@ from sequences.storage import FIRST_VERSION, new_token, table_name, transaction,
 from tickets.access.memory import Accesses
 from tickets.exceptions import ProjectChanged, ProjectNotFound
 from tickets.store.places import PROJECT_ROW, ROWS, ROWS_A_QUERY, TABLE, renames, require_failed_condition, setting
-from tickets.store.visible import entry, of_person
+from tickets.store.visible import of_person, put_on
 from tickets.tables import Position, Row, Slice, to_row
 from tickets.types import Access, Member, Membership, Opening, Role
 
@@ -51,6 +51,13 @@ def member_row(partition: str, person: str, role: Role) -> dict[str, Any]:
 
 def _key_of_member(partition: str, person: str) -> dict[str, Any]:
     return {"pk": of_members(partition), "sk": place_of(person)}
+
+
+def _put_member(partition: str, person: str, role: Role | None) -> Action:
+    """The action that gives a person a role in a project, or takes it away."""
+    if role is None:
+        return Delete(TABLE, _key_of_member(partition, person))
+    return Put(TABLE, member_row(partition, person, role))
 
 
 def places_of_access(person: str, partition: str) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -132,12 +139,10 @@ def change_member(old: Membership, role: Role | None, *, at: datetime, by: str) 
     """
     values = to_row({"updated_by": by, "updated_at": at, "members_version": old.version + 1})
     values["owners"] = old.owners + (role is Role.OWNER) - (old.role is Role.OWNER)
-    listed = entry(of_person(old.user), old.partition)
-    if role is None:
-        keys = _key_of_member(old.partition, old.user), {name: listed[name] for name in ("pk", "sk")}
-        rows: list[Action] = [Delete(TABLE, key) for key in keys]
-    else:
-        rows = [Put(TABLE, member_row(old.partition, old.user, role)), Put(TABLE, listed)]
+    rows = [
+        _put_member(old.partition, old.user, role),
+        put_on(of_person(old.user), old.partition, listed=role is not None),
+    ]
     _write(old.partition, old.version, values, rows)
 
 
@@ -184,8 +189,8 @@ def _give_rows(partition: str, project: Row) -> None:
     """
     version, roles = project["members_version"], {name: Role(role) for name, role in project["members"].items()}
     left, _ = ROWS.look(of_members(partition), MEMBER, at=None, limit=ROWS_A_QUERY, newest_first=False)
-    rows: list[Action] = [Put(TABLE, member_row(partition, person, role)) for person, role in roles.items()]
-    rows += [Delete(TABLE, _key_of_member(partition, row["user"])) for row in left if row["user"] not in roles]
+    people = {*roles, *(row["user"] for row in left)}
+    rows = [_put_member(partition, person, roles.get(person)) for person in people]
     while len(rows) > ROWS_A_WRITE:
         _write(partition, version, {"members_version": version}, rows[:ROWS_A_WRITE])
         rows = rows[ROWS_A_WRITE:]

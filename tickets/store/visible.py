@@ -24,10 +24,15 @@ def entry(list_name: str, partition: str) -> dict[str, Any]:
     return {"pk": list_name, "sk": place_in_register(partition), "partition": partition}
 
 
+def put_on(list_name: str, partition: str, *, listed: bool) -> Action:
+    """The action that puts a project on the list of a person, or of open projects, or takes it away."""
+    row = entry(list_name, partition)
+    return Put(TABLE, row) if listed else Delete(TABLE, {"pk": row["pk"], "sk": row["sk"]})
+
+
 def listing(partition: str, opening: Opening) -> Action:
     """The action that puts a project on the list of open projects, or takes it away."""
-    row = entry(OPEN, partition)
-    return Delete(TABLE, {"pk": row["pk"], "sk": row["sk"]}) if opening is Opening.NO else Put(TABLE, row)
+    return put_on(OPEN, partition, listed=opening is not Opening.NO)
 
 
 def is_wanted(row: Row, *, archived: bool, text: str | None) -> bool:
